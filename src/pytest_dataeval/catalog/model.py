@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+TableName = Annotated[str, StringConstraints(pattern=r"^[^.]+\.[^.]+$")]
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
 
 
 class ColumnEntry(Model):
-    name: str
-    type: str
+    """A column; `type` is a plain SQL type."""
+
+    name: Words
+    type: Words
     description: str = ""
     synonyms: list[str] = []
     tags: list[str] = []
@@ -20,17 +29,20 @@ class ColumnEntry(Model):
 class TableEntry(Model):
     """`name` is `schema.table`."""
 
-    name: str
+    name: TableName
     description: str = ""
     synonyms: list[str] = []
     columns: list[ColumnEntry] = []
 
 
 class TermEntry(Model):
-    """A glossary term; `filter` is the SQL predicate of the rows it names."""
+    """A glossary term; `filter` is the SQL predicate of the rows it names.
 
-    name: str
-    description: str
+    `columns` are `schema.table.column`; `related` are names of terms or metrics.
+    """
+
+    name: Words
+    description: Words
     synonyms: list[str] = []
     columns: list[str] = []
     related: list[str] = []
@@ -40,10 +52,10 @@ class TermEntry(Model):
 class MetricEntry(Model):
     """A registered metric: an SQL aggregate over `table`, within `filter`."""
 
-    name: str
-    description: str
-    expression: str
-    table: str
+    name: Words
+    description: Words
+    expression: Words
+    table: TableName
     filter: str | None = None
     unit: str | None = None
     type: str | None = None
@@ -62,16 +74,16 @@ class Edge(Model):
 class Magnitude(Model):
     """A stated figure with the SQL that proves it."""
 
-    subject: str
-    sql: str
+    subject: Words
+    sql: Words
     value: float
-    rel_tolerance: float = 0.005
+    rel_tolerance: float = Field(default=0.005, ge=0, lt=1)
 
 
 class Catalog(Model):
     """The whole catalog of one service."""
 
-    service: str
+    service: Words
     tables: list[TableEntry] = []
     terms: list[TermEntry] = []
     metrics: list[MetricEntry] = []

@@ -1,0 +1,1 @@
+"""Runnable generators of the demonstration warehouses."""

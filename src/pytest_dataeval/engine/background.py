@@ -1,0 +1,59 @@
+"""One event loop in a thread of its own, for asks and MCP sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class BackgroundLoop:
+    """Runs coroutines away from the main thread; `stop` cancels what is left."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._run, name="dataeval-loop", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start `coroutine`; the future gives its result in any thread."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
+        """Run `coroutine` and wait for its result."""
+        return self.submit(coroutine).result(timeout_s)
+
+    def call_soon(self, callback: Any, *arguments: Any) -> None:
+        self._loop.call_soon_threadsafe(callback, *arguments)
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """Cancel every task, give each `grace_s` to end, and end the thread."""
+        if not self._thread.is_alive():
+            return
+
+        async def cancel_all() -> None:
+            current = asyncio.current_task()
+            tasks = [task for task in asyncio.all_tasks() if task is not current]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks, timeout=grace_s)
+
+        try:
+            self.run(cancel_all(), grace_s + 1)
+        except TimeoutError:
+            pass  # a task that ignores cancellation dies with the daemon thread
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(grace_s)
+        if not self._thread.is_alive():
+            self._loop.close()

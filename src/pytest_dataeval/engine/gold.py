@@ -1,0 +1,48 @@
+"""What the gold agent is told about a trial: the only agent that may know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataeval.agents.gold import GoldTask
+from pytest_dataeval.errors import HarnessBroken
+
+if TYPE_CHECKING:
+    from pytest_dataeval.engine.plan import Trial
+    from pytest_dataeval.engine.scoring import Scorer
+
+#: A statement that every guard refuses, for cases that name no protected data.
+WRITE_PROBE = "delete from {table}"
+
+
+def gold_task(trial: Trial, scorer: Scorer) -> GoldTask:
+    """The reference of the trial's case, in the form that gold works with."""
+    case = trial.loaded.case
+    reference = case.reference
+    values = None
+    if reference is not None and reference.sql is None:
+        found = scorer.reference(trial)
+        if found is not None and found.error is not None:
+            raise HarnessBroken(
+                "reference_failed", f"case {case.id}", found.error.message
+            )
+        values = found.result if found is not None else None
+    return GoldTask(
+        expect=case.expect,
+        sql=reference.sql if reference is not None else None,
+        values=values,
+        gap=tuple(case.gap),
+        probe_sql=_probe(trial) if case.expect == "block" else None,
+        unit=case.unit,
+    )
+
+
+def _probe(trial: Trial) -> str:
+    """A statement that the guard or the grants must refuse for this case."""
+    case = trial.loaded.case
+    for entry in case.must_not_contain:
+        if not isinstance(entry, str):
+            return entry.sql
+    expected = case.expected_tables
+    tables = [] if expected is None else [*expected.all, *sum(expected.any_of, [])]
+    return WRITE_PROBE.format(table=tables[0] if tables else "no_such_table")

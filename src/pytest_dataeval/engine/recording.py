@@ -1,0 +1,205 @@
+"""The run's record: its folder, what identifies it, and how it ended."""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataeval.engine.prior import Prior
+from pytest_dataeval.ledger.read import Planned, RunView, load
+from pytest_dataeval.ledger.run import Run
+from pytest_dataeval.records import TrialKey
+
+if TYPE_CHECKING:
+    from pytest_dataeval.engine.engine import Engine
+    from pytest_dataeval.engine.options import RunOptions
+    from pytest_dataeval.engine.plan import Trial
+    from pytest_dataeval.engine.project import Project
+    from pytest_dataeval.ledger.summary import Summary
+
+RUNS = Path(".dataeval") / "runs"
+
+
+class Recording:
+    """The run folder of this session, held by the one process that writes it.
+
+    `references` is a private folder outside of it, where processes share what
+    references gave: it may hold what the run folder must not, and is removed at
+    the end. Raises UsageError for a folder that is taken, HarnessBroken for one
+    that cannot be written.
+    """
+
+    def __init__(
+        self, options: RunOptions, rootdir: Path, context: Mapping[str, Any]
+    ) -> None:
+        self.rootdir = rootdir
+        self.resumed = options.resume is not None
+        if options.resume is not None:
+            self.folder = options.resume
+            self.run = Run.resume(self.folder, context=context)
+        else:
+            self.folder = options.run_dir or rootdir / RUNS / new_run_id()
+            self.run = Run.create(self.folder, context=context)
+        self.references = Path(tempfile.mkdtemp(prefix="dataeval-"))
+        self.opened = False
+
+    @property
+    def shown_folder(self) -> str:
+        """The folder as a person would type it from the project's root."""
+        if self.folder.is_relative_to(self.rootdir):
+            return str(self.folder.relative_to(self.rootdir))
+        return str(self.folder)
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Write one event to the ledger."""
+        self.run.append(event)
+
+    def open(self, engine: Engine, trials: Sequence[Trial]) -> None:
+        """Pin what the run measures, and write its cases and its plan.
+
+        A resumed run must agree with what it pinned before; what its ledger knows
+        is handed to the engine. Raises UsageError with each difference.
+        """
+        self.run.pin(identity_of(engine.project, trials))
+        if self.resumed:
+            engine.prior = self._prior
+        else:
+            self.run.write_cases(cases_of(engine, trials))
+            self.run.write_plan([Planned(t.key, t.tier, t.nodeid) for t in trials])
+        self.opened = True
+
+    @cached_property
+    def _before(self) -> RunView:
+        return load(self.folder)
+
+    def _prior(self, key: TrialKey) -> Prior | None:
+        """What the run already knows of a trial; a trial with a fault is new."""
+        record = self._before.trials.get(key)
+        if record is None or record.fault is not None:
+            return None
+        attempt = self._before.attempt(key)
+        return None if attempt is None else Prior(attempt, record.score)
+
+    def finish(self, interrupted: bool) -> Summary | None:
+        """Write the summary and the run's status; None if no plan was made."""
+        from pytest_dataeval.ledger.summary import summarise
+
+        if not self.opened:
+            self.run.finish("aborted", "it ended before anything was planned")
+            return None
+        view = load(self.folder)
+        summary = summarise(view)
+        self.run.write_summary(summary.to_json())
+        missing = [
+            planned
+            for planned in view.plan
+            if (record := view.trials.get(planned.key)) is None or record.score is None
+        ]
+        if not missing:
+            self.run.finish("complete")
+        else:
+            why = "interrupted" if interrupted else "not all trials were scored"
+            self.run.finish(
+                "incomplete", f"{why}: {len(missing)} of {len(view.plan)} are missing"
+            )
+        return summary
+
+    def close(self) -> None:
+        """Let go of the run and remove the shared references."""
+        self.run.close()
+        shutil.rmtree(self.references, ignore_errors=True)
+
+
+def new_run_id() -> str:
+    """A name that sorts by time and that no two runs share."""
+    now = dt.datetime.now(dt.UTC)
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def identity_of(project: Project, trials: Sequence[Trial]) -> dict[str, Any]:
+    """What must agree for a run to go on or to be merged with another."""
+    from pytest_dataeval.cases.load import question_set_sha
+    from pytest_dataeval.engine.plan import plan_sha256
+    from pytest_dataeval.instrument.score import INSTRUMENT
+
+    files = {trial.suite_file.path: trial.suite_file for trial in trials}
+    sha256, count = question_set_sha(files.values())
+    warehouses = project.warehouses_of(files.values())
+    return {
+        "questions": {"sha256": sha256, "count": count},
+        "instrument": INSTRUMENT,
+        "agents": {name: project.agent_identity(name) for name in project.axes.agents},
+        "arms": {arm.name: arm.identity() for arm in project.arms.values()},
+        "warehouses": {
+            name: project.warehouse(name).fingerprint() for name in warehouses
+        },
+        "plan_sha256": plan_sha256(trial.nodeid for trial in trials),
+    }
+
+
+def cases_of(engine: Engine, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Each planned case as it was read, with its protected values masked."""
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    for trial in trials:
+        name = (trial.key.suite, trial.key.case)
+        if name in seen:
+            continue
+        data = trial.loaded.case.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True
+        )
+        masked = engine.masker(trial).data(data)
+        withheld = trial.loaded.case.must_not_contain
+        if withheld:
+            masked["must_not_contain"] = [
+                f"[withheld:{i}]" if isinstance(entry, str) else {"sql": entry.sql}
+                for i, entry in enumerate(withheld)
+            ]
+        seen[name] = {
+            "suite": trial.key.suite,
+            "file": trial.suite_file.path.name,
+            "line": trial.loaded.line,
+            "warehouse": trial.suite_file.warehouse,
+            "sha": trial.loaded.sha,
+            "case": masked,
+        }
+    return list(seen.values())
+
+
+def context_of(command: Sequence[str], workers: int, rootdir: Path) -> dict[str, Any]:
+    """What is worth knowing of this start of a run, but need not agree."""
+    from importlib.metadata import version
+
+    return {
+        "command": list(command),
+        "workers": workers,
+        "commit": _commit(rootdir),
+        "host": platform.node(),
+        "python": platform.python_version(),
+        "versions": {
+            name: version(name) for name in ("pytest-dataeval", "pytest", "sqlglot")
+        },
+    }
+
+
+def _commit(rootdir: Path) -> str | None:
+    """The commit of the project, with a mark if the tree differs from it."""
+    git = shutil.which("git")
+    if git is None or not (rootdir / ".git").exists():
+        return None
+    found = subprocess.run(
+        [git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+        cwd=rootdir,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+    return found.stdout.strip() or None

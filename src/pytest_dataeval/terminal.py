@@ -1,0 +1,67 @@
+"""What the plugin says on the terminal; the lines themselves are made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pytest_dataeval.engine.outcome import LETTERS
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_dataeval.engine.outcome import TrialOutcome
+    from pytest_dataeval.engine.project import Project
+    from pytest_dataeval.session import RunSession
+
+_MARKUP = {"declined": "yellow", "unscored": "yellow", "fault": "red"}
+
+
+def status(
+    report: pytest.TestReport,
+) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
+    """Category, letter and word of a trial that pytest has no name for."""
+    state = getattr(report, "dataeval_state", None)
+    if state not in _MARKUP or report.when == "teardown":
+        return None
+    return state, LETTERS[state], (state.upper(), {_MARKUP[state]: True})
+
+
+def header(session: RunSession) -> list[str]:
+    """One line at the top: who is asked, under what, into which folder."""
+    axes = session.project.axes
+    wordings = "all" if axes.wordings is None else axes.wordings
+    parts = [
+        f"agents {', '.join(axes.agents)}",
+        f"arms {', '.join(axes.arms)}",
+        f"repeats {axes.repeats}",
+        f"wordings {wordings}",
+    ]
+    if session.recording is not None:
+        parts.append(f"run {session.recording.shown_folder}")
+    return ["dataeval: " + "; ".join(parts)]
+
+
+def plan_lines(
+    project: Project, found: Mapping[tuple[str, str], int], paid: set[str]
+) -> list[str]:
+    """How many trials a run would make, and how many may cost money."""
+    if not found:
+        return []
+    total = sum(found.values())
+    costly = sum(count for (agent, _), count in found.items() if agent in paid)
+    lines = ["", "trials per agent and arm:"]
+    width = max(len(agent) + len(arm) + 3 for agent, arm in found)
+    for (agent, arm), count in found.items():
+        note = "  may cost money" if agent in paid else ""
+        name = f"{agent} / {arm}"
+        lines.append(f"  {name:<{width}} {count:>7}{note}")
+    lines.append(f"  {'total':<{width}} {total:>7}  of which {costly} may cost money")
+    return lines
+
+
+def failure_text(outcome: TrialOutcome) -> str:
+    """What a person sees of a trial that did not pass: no traceback."""
+    from pytest_dataeval.report.terminal import failure_lines
+
+    return "\n".join(failure_lines(outcome))
