@@ -35,7 +35,9 @@ def load_tables(
     engine = create_engine(url)
     try:
         with engine.begin() as connection:
-            for schema in sorted({t.schema for t in metadata.sorted_tables if t.schema}):
+            for schema in sorted(
+                {t.schema for t in metadata.sorted_tables if t.schema}
+            ):
                 connection.execute(CreateSchema(schema, if_not_exists=True))
             metadata.drop_all(connection)
             metadata.create_all(connection)

@@ -51,7 +51,7 @@ def _function(names: Iterable[str]) -> Callable[..., None]:
 
 def bindings_of(item: pytest.Function) -> Bindings:
     """The fixture values that `item` was set up with."""
-    values = item.funcargs
+    values: dict[str, Any] = item.funcargs
     return Bindings(
         agent=values.get("dataeval_agent"),
         token_for=values.get("dataeval_persona_token"),

@@ -55,7 +55,7 @@ def planned_ids(session: RunSession, metafunc: pytest.Metafunc) -> Iterator[str]
     suite, tier = marker.kwargs["suite"], marker.kwargs.get("tier")
     files = [file for file in session.suites.all() if file.suite == suite]
     if not files:
-        from pytest_dataeval.config import nearest
+        from pytest_dataeval.validation import nearest
 
         known = sorted({file.suite for file in session.suites.all()})
         raise UsageError(f"{where}: " + nearest("suite", suite, known))

@@ -7,13 +7,14 @@ pytest-xdist workers ask and score, and the controller alone writes.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_dataeval import plugin, selection, terminal, xdist
+from pytest_dataeval import cmdline, selection, terminal, xdist
 from pytest_dataeval.config import process_environment
 from pytest_dataeval.engine.ask import Fault
 from pytest_dataeval.engine.bindings import UNBOUND
@@ -101,8 +102,8 @@ class RunSession:
         self.config = config
         self.part: Part = part_of(config)
         given = {
-            name: config.getoption(plugin.dest(name))
-            for name in plugin.option_names()
+            name: config.getoption(cmdline.dest(name))
+            for name in cmdline.option_names()
         }
         selection.refuse_foreign_options(config, given, self.part)
         self.project = Project.load(
@@ -118,6 +119,7 @@ class RunSession:
         self.schedule: Schedule | None = None
         self.events: list[dict[str, Any]] = []
         self.states: dict[str, State] = {}
+        self.faults: dict[str, str] = {}
         self.planned: dict[str, Trial] = {}
         self.foreign_failures = 0
         self.summary: Summary | None = None
@@ -258,7 +260,8 @@ class RunSession:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        selection.order_by_repeat(items)
+        if self.part != "dry":  # a listing reads best case by case
+            selection.order_by_repeat(items)
         selection.refuse_stale_last_failed(self.config, items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -354,7 +357,7 @@ class RunSession:
         mark_report(report, outcome)
         if self.part == "worker":
             # one JSON string: xdist cannot ship anything richer in safety
-            report.dataeval_events = json.dumps(self.events)
+            vars(report)["dataeval_events"] = json.dumps(self.events)
             self.events.clear()
 
     def interrupted(
@@ -375,6 +378,8 @@ class RunSession:
         state = getattr(report, "dataeval_state", None)
         if state is not None:
             self.states[report.nodeid] = state
+            if state == "fault":
+                self.faults[report.nodeid] = report.dataeval_reason
         elif report.failed and report.nodeid not in self.planned:
             self.foreign_failures += 1
 
@@ -413,10 +418,27 @@ class RunSession:
 
     def paid_agents(self) -> set[str]:
         """Agents that may cost money, as far as can be told without asking them."""
-        from pytest_dataeval.agents.load import may_cost
+        return {n for n in self.project.axes.agents if self.project.may_cost(n)}
 
-        config = self.project.settings.config.agents
-        return {n for n in self.project.axes.agents if may_cost(n, config.get(n))}
+    def axis_options(self) -> list[str]:
+        """The options that give a run the same axes as this one."""
+        axes = self.project.axes
+        options = ["--agents", ",".join(axes.agents), "--arms", ",".join(axes.arms)]
+        if axes.repeats > 1:
+            options += ["--repeats", str(axes.repeats)]
+        if axes.wordings != 1:
+            options += ["--wordings", str(axes.wordings or "all")]
+        if axes.unreviewed:
+            options.append("--unreviewed")
+        return options
+
+    def resume_command(self) -> str:
+        """The command that goes on with this run."""
+        assert self.recording is not None
+        given = [str(word) for word in self.config.invocation_params.args]
+        if "--resume" not in " ".join(given):
+            given += ["--resume", self.recording.shown_folder]
+        return shlex.join(["pytest", *given])
 
     def pytest_report_header(self) -> list[str]:
         return terminal.header(self)
@@ -430,15 +452,16 @@ class RunSession:
             keys = [trial.key for trial in self.planned.values()]
             lines = terminal.plan_lines(counts(keys), self.paid_agents())
         else:
-            lines = terminal.summary_lines(self, terminalreporter)
+            width = terminalreporter._tw.fullwidth
+            lines = terminal.summary_lines(self, width)
         for line in lines:
             terminalreporter.write_line(line)
 
 
 def mark_report(report: pytest.TestReport, outcome: TrialOutcome) -> None:
     """Put the state on the report in plain words that any process can read."""
-    report.dataeval_state = outcome.state
-    report.dataeval_reason = outcome.reason if outcome.state != "pass" else ""
+    reason = outcome.reason if outcome.state != "pass" else ""
+    vars(report).update(dataeval_state=outcome.state, dataeval_reason=reason)
 
 
 def _is_ours(call: pytest.CallInfo[None]) -> bool:

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pytest_dataeval.engine.outcome import LETTERS
+from pytest_dataeval.report.text import visible
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_dataeval.engine.outcome import TrialOutcome
-    from pytest_dataeval.engine.project import Project
     from pytest_dataeval.session import RunSession
+
+#: Faults are alike more often than not: a screenful of them is enough.
+MAX_FAULT_LINES = 40
 
 _MARKUP = {"declined": "yellow", "unscored": "yellow", "fault": "red"}
 
@@ -42,9 +45,7 @@ def header(session: RunSession) -> list[str]:
     return ["dataeval: " + "; ".join(parts)]
 
 
-def plan_lines(
-    project: Project, found: Mapping[tuple[str, str], int], paid: set[str]
-) -> list[str]:
+def plan_lines(found: Mapping[tuple[str, str], int], paid: set[str]) -> list[str]:
     """How many trials a run would make, and how many may cost money."""
     if not found:
         return []
@@ -57,6 +58,38 @@ def plan_lines(
         name = f"{agent} / {arm}"
         lines.append(f"  {name:<{width}} {count:>7}{note}")
     lines.append(f"  {'total':<{width}} {total:>7}  of which {costly} may cost money")
+    return lines
+
+
+def summary_lines(session: RunSession, width: int) -> list[str]:
+    """What the run may claim, how to repeat a trial, and where the run lies."""
+    from pytest_dataeval.report.terminal import lines
+
+    summary, recording = session.summary, session.recording
+    if summary is None or recording is None:
+        return []
+    found = ["", *lines(summary, recording.shown_folder, width=width)]
+    for nodeid, reason in session.faults.items():
+        found += ["", f"FAULT {nodeid}", f"  {visible(reason)}"]
+        if len(found) > MAX_FAULT_LINES:
+            left = len(session.faults) - list(session.faults).index(nodeid) - 1
+            found += ["", f"... and {left} more faults"] if left else []
+            break
+    found += ["", *repeat_lines(session)]
+    return found
+
+
+def repeat_lines(session: RunSession) -> list[str]:
+    """The command that asks one trial again, for the first that did not pass."""
+    ended = session.states
+    wanted = next(
+        (n for n, s in ended.items() if s in ("fault", "fail")), next(iter(ended), None)
+    )
+    if wanted is None or session.recording is None:
+        return []
+    lines = [f"one trial again:  pytest '{wanted}' {' '.join(session.axis_options())}"]
+    if session.recording.incomplete:
+        lines.append(f"go on:            {session.resume_command()}")
     return lines
 
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_dataeval.config import (
     AgentConfig,
     Config,
+    Settings,
     config_schema,
     load_settings,
     process_environment,
@@ -21,9 +22,9 @@ from pytest_dataeval.schemadoc import schema_text
 ROOT = Path(__file__).parents[2]
 
 
-def settings_of(folder: Path, text: str, **environ: str):  # type: ignore[no-untyped-def]
+def settings_of(folder: Path, text: str) -> Settings:
     (folder / "dataeval.yaml").write_text(text, encoding="utf-8")
-    return load_settings(folder, environ)
+    return load_settings(folder, {})
 
 
 def test_a_project_without_configuration_has_the_defaults(tmp_path: Path) -> None:

@@ -44,8 +44,11 @@ def score(verdict: str, **fields: Any) -> Score:
     )
 
 
+PLAIN = Attempt("text")
+
+
 def asked(
-    key: TrialKey, judged: Score | None, attempt: Attempt = Attempt("text")
+    key: TrialKey, judged: Score | None, attempt: Attempt = PLAIN
 ) -> list[dict[str, Any]]:
     events = [attempt_event(key, attempt, transcript="t", sha256="s")]
     return events if judged is None else [*events, score_event(key, judged)]

@@ -82,6 +82,7 @@ metrics:
     table: shop.staff
 joins:
   - {from: shop.orders.staff_id, to: shop.staff.id}
+  - {from: shop.orders.id, to: shop.staff.email}
 lineage:
   - {from: shop.orders.minutes, to: shop.staff.team}
   - {from: shop.staff.email, to: shop.staff.name}

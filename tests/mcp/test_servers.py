@@ -420,7 +420,10 @@ def test_details_of_a_table_a_term_and_a_metric(
     fqn = "shopdesk.shop.orders"
     table = payload(call("get_entity_details", entityType="table", fqn=fqn.upper()))
     assert table["databaseSchema"] == "shop"
-    assert table["joins"] == [{"from": "shop.orders.staff_id", "to": "shop.staff.id"}]
+    assert table["joins"] == [
+        {"from": "shop.orders.staff_id", "to": "shop.staff.id"},
+        {"from": "shop.orders.id", "to": "shop.staff.email"},
+    ]
     assert table["columns"][2] == {
         "name": "minutes",
         "dataType": "INTEGER",

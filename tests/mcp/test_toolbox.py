@@ -15,6 +15,7 @@ from shopdesk import CAROL
 from pytest_dataeval.errors import HarnessBroken, StatementFailed, UsageError
 from pytest_dataeval.mcp.arms import BUILT_IN, Arm
 from pytest_dataeval.mcp.provide import Provider
+from pytest_dataeval.mcp.sessions import Session
 from pytest_dataeval.mcp.toolbox import Toolbox
 from pytest_dataeval.records import Refusal, Statement, ToolResult
 
@@ -182,6 +183,39 @@ def test_the_prefetched_schema_is_what_the_tools_tell_this_caller(
     assert calls == 0
     carols, _ = with_toolbox(provider_of(), use, arm="prefetch", persona="carol")
     assert "email VARCHAR" in carols
+
+
+def test_the_schema_is_fetched_once_for_a_persona_and_arm(
+    provider_of: MakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    call = Session.call
+
+    async def counting(session: Session, name: str, arguments: Any) -> Any:
+        asked.append(name)
+        return await call(session, name, arguments)
+
+    monkeypatch.setattr(Session, "call", counting)
+
+    async def run() -> list[int]:
+        provider = provider_of()
+        fetched = []
+        for arm, persona in [
+            ("prefetch", "alice"),
+            ("prefetch", "alice"),
+            ("prefetch", "carol"),
+            ("catalog", "alice"),
+        ]:
+            asked.clear()
+            toolbox = await provider.open(BUILT_IN[arm], persona, "shop")
+            await toolbox.schema_text()
+            await toolbox.aclose()
+            fetched.append(len(asked))
+        await provider.aclose()
+        return fetched
+
+    # one list_tables and two describe_table each time that it is not known yet
+    assert asyncio.run(run()) == [3, 0, 3, 3]
 
 
 def test_a_caller_without_a_role_prefetches_the_refusal(

@@ -71,9 +71,7 @@ def test_each_term_with_a_filter_names_some_rows_and_not_all(
 
 
 @pytest.mark.parametrize("metric", DATA["metrics"], ids=lambda m: m["name"])
-def test_each_metric_runs_and_has_a_value(
-    query: Query, metric: dict[str, Any]
-) -> None:
+def test_each_metric_runs_and_has_a_value(query: Query, metric: dict[str, Any]) -> None:
     where = f" where {metric['filter']}" if "filter" in metric else ""
     [(value,)] = query(f"select {metric['expression']} from {metric['table']}{where}")
     assert value is not None

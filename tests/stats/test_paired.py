@@ -76,6 +76,12 @@ def test_six_in_one_direction_is_the_first_that_can_be_detected() -> None:
             "it takes at least 6",
         ),
         (
+            5,
+            1,
+            "no detectable difference: chance alone can split 6 discordant "
+            "questions this way",
+        ),
+        (
             9,
             3,
             "no detectable difference: chance alone can split 12 discordant "

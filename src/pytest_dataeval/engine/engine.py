@@ -80,7 +80,7 @@ class Engine:
         self._agents: dict[str, Agent] = {}
         self._asking: dict[str, Trial] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self._maskers: dict[tuple[str, str], Masker] = {}
+        self._maskers: dict[tuple[str, str, int], Masker] = {}
         self._provider: Provider | None = None
 
     # ------------------------------------------------------------------ parts
@@ -123,12 +123,14 @@ class Engine:
 
     def masker(self, trial: Trial) -> Masker:
         """Masks secrets and the case's protected values. Raises HarnessBroken."""
-        key = (trial.key.suite, trial.key.case)
+        # a secret that was resolved meanwhile calls for a new masker
+        secrets = self.project.settings.secrets
+        key = (trial.key.suite, trial.key.case, len(secrets))
         if key not in self._maskers:
             from pytest_dataeval.redact import Masker
 
             protected = self.scorer.protected(trial)
-            self._maskers[key] = Masker(self.project.settings.secrets, protected)
+            self._maskers[key] = Masker(secrets, protected)
         return self._maskers[key]
 
     def emit(self, event: dict[str, Any]) -> None:
@@ -164,7 +166,7 @@ class Engine:
         persona = next(
             (self.project.persona_of(x.case) for f in files for x in f.cases), None
         )
-        suites = [*warehouses] or [None]
+        suites: list[str | None] = [*warehouses] or [None]
         for arm in self.project.arms.values():
             for warehouse in suites:
                 if self._has_servers(warehouse):
@@ -310,13 +312,16 @@ class Engine:
                     "conversation": steps,
                     "tool_calls": list(map(tool_call_json, asked.attempt.tool_calls)),
                     "answer": asked.attempt.text,
-                }
+                },
+                numbers=True,
             ),
         )
         event = attempt_event(trial.key, asked.attempt, transcript=path, sha256=sha)
-        self.emit(masker.data(self._stamp(event, trial)))
+        self.emit(self._stamp(masker.data(event), trial))
 
     def _stamp(self, event: dict[str, Any], trial: Trial) -> dict[str, Any]:
+        """Add whose event it is; after masking, which must not touch identity."""
+        event.update(trial.key.to_json())
         event["tier"] = trial.tier
         event["nodeid"] = trial.nodeid
         event["question_sha"] = sha256_text(trial.question)
@@ -375,8 +380,8 @@ class Engine:
         from pytest_dataeval.ledger.events import score_event
 
         masker = self.masker(trial)
-        reference = masked_result(scored.reference, masker)
-        answer = masked_result(scored.answer, masker)
+        reference = masker.result(scored.reference) if scored.reference else None
+        answer = masker.result(scored.answer) if scored.answer else None
         write = self.artifacts.write_result
         score = replace(
             score,
@@ -385,9 +390,9 @@ class Engine:
         )
         for event in references:
             event["result"] = score.reference_result
-            self.emit(masker.data(self._stamp(event, trial)))
-        event = self._stamp(score_event(trial.key, score), trial)
-        self.emit(masker.data(event))
+            self.emit(self._stamp(masker.data(event), trial))
+        event = masker.data(score_event(trial.key, score))
+        self.emit(self._stamp(event, trial))
         return self._outcome(trial, score, attempt, scored, reference, answer)
 
     def _outcome(
@@ -462,12 +467,3 @@ class Engine:
 def concurrency_of(agent: Agent) -> int:
     """Asks in flight by default: agents that wait overlap, others do not."""
     return CONCURRENCY_WAITING if getattr(agent, "waits", True) else 1
-
-
-def masked_result(result: ResultSet | None, masker: Masker) -> ResultSet | None:
-    """The result with every secret in it masked."""
-    if result is None:
-        return None
-    return replace(
-        result, rows=tuple(tuple(masker.data(cell) for cell in r) for r in result.rows)
-    )

@@ -80,10 +80,12 @@ def read_options(
     if given.get("concurrency") is not None:
         count = whole_number(given["concurrency"], "--concurrency")
         options = replace(options, concurrency=count)
-    for name in ("run_dir", "resume", "answers"):
-        if given.get(name) is not None:
-            path = invocation_dir / Path(given[name]).expanduser()
-            options = replace(options, **{name: path})
+    paths: dict[str, Any] = {
+        name: invocation_dir / Path(given[name]).expanduser()
+        for name in ("run_dir", "resume", "answers")
+        if given.get(name) is not None
+    }
+    options = replace(options, **paths)
     if options.run_dir is not None and options.resume is not None:
         raise UsageError(
             "--run-dir starts a new run and --resume goes on with one: give one"

@@ -62,7 +62,8 @@ class Project:
         hook: AgentHook | None = None,
     ) -> Project:
         """Read dataeval.yaml and merge the command line's options into it."""
-        from pytest_dataeval.config import load_settings, nearest
+        from pytest_dataeval.config import load_settings
+        from pytest_dataeval.validation import nearest
 
         settings = load_settings(rootdir, environ)
         profile = None
@@ -92,7 +93,7 @@ class Project:
             return self._warehouses[name]
 
     def _open(self, name: str) -> Warehouse:
-        from pytest_dataeval.config import nearest
+        from pytest_dataeval.validation import nearest
         from pytest_dataeval.warehouse.base import open_warehouse
 
         known = self.settings.config.warehouses
@@ -114,7 +115,7 @@ class Project:
     def catalog(self, name: str) -> Catalog:
         """The catalog `name`, read once."""
         from pytest_dataeval.catalog.load import load_catalog
-        from pytest_dataeval.config import nearest
+        from pytest_dataeval.validation import nearest
 
         with self._lock:
             if name not in self._catalogs:
@@ -127,7 +128,7 @@ class Project:
 
     def persona_of(self, case: Case) -> str | None:
         """Who the case is asked as; None where no personas are configured."""
-        from pytest_dataeval.config import nearest
+        from pytest_dataeval.validation import nearest
 
         personas = self.settings.config.personas
         if case.persona is None:
@@ -137,6 +138,17 @@ class Project:
                 f"case {case.id}: " + nearest("persona", case.persona, personas)
             )
         return case.persona
+
+    def may_cost(self, name: str) -> bool:
+        """Whether asking the agent may cost money; nothing is imported to know."""
+        from pytest_dataeval.agents.load import BUILTINS
+
+        config = self.settings.config.agents.get(name)
+        if config is not None and config.paid is not None:
+            return config.paid
+        return ((config.builtin if config else None) or name) not in BUILTINS or (
+            config is not None and config.python is not None
+        )
 
     def agent_identity(self, name: str) -> dict[str, Any]:
         """What pins an agent: where it comes from, its model, effort and options."""
@@ -187,7 +199,7 @@ class Project:
 
     def warehouses_of(self, files: Iterable[LoadedFile]) -> list[str]:
         """Names of the warehouses that case files need, checked to exist."""
-        from pytest_dataeval.config import nearest
+        from pytest_dataeval.validation import nearest
 
         found: list[str] = []
         known = self.settings.config.warehouses

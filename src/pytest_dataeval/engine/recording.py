@@ -50,6 +50,7 @@ class Recording:
             self.run = Run.create(self.folder, context=context)
         self.references = Path(tempfile.mkdtemp(prefix="dataeval-"))
         self.opened = False
+        self.incomplete = True
 
     @property
     def shown_folder(self) -> str:
@@ -104,6 +105,7 @@ class Recording:
             if (record := view.trials.get(planned.key)) is None or record.score is None
         ]
         if not missing:
+            self.incomplete = False
             self.run.finish("complete")
         else:
             why = "interrupted" if interrupted else "not all trials were scored"

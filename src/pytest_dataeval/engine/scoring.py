@@ -95,8 +95,7 @@ class Scorer:
         persona: str | None,
         compute: Callable[[], ResultSet],
     ) -> Reference:
-        from pytest_dataeval.warehouse.base import Warehouse
-    from pytest_dataeval.warehouse.references import ReferenceKey
+        from pytest_dataeval.warehouse.references import ReferenceKey
 
         case = trial.loaded.case
         key = ReferenceKey(

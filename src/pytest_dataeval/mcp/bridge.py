@@ -132,8 +132,6 @@ def _refusal(text: str, structured: Mapping[str, Any] | None) -> Refusal | None:
         return Refusal(
             kind, str(fields.get("rule", "")), str(fields.get("message", text))
         )
-    if structured is not None and "error" in structured:
-        return None
     words = text.strip()
     if words.startswith("Error executing tool "):
         words = words.partition(": ")[2]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -32,7 +32,7 @@ class StderrTail:
         return self._tail.decode("utf-8", "replace").strip()
 
     @contextlib.contextmanager
-    def pipe(self) -> Any:
+    def pipe(self) -> Iterator[TextIO]:
         """The write end for the child; closed here when the block ends."""
         self._read_fd, write_fd = os.pipe()
         os.set_blocking(self._read_fd, False)

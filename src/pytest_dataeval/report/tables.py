@@ -47,9 +47,6 @@ def result_lines(title: str, result: ResultSet | None, width: int) -> list[str]:
         *([cell_text(cell) for cell in row] for row in shown),
     ]
     widths = _widths(table, width)
-    hidden = len(result.names) - len(widths)
-    if hidden:
-        heading += f", {hidden} of {len(result.names)} columns not shown"
     body = [
         _GAP.join(fitted(cell, w) for cell, w in zip(row, widths, strict=False))
         for row in table
@@ -58,6 +55,9 @@ def result_lines(title: str, result: ResultSet | None, width: int) -> list[str]:
         body.insert(1, _GAP.join("-" * w for w in widths))
     if count > len(shown):
         body.append(f"({count - len(shown)} more)")
+    hidden = len(result.names) - len(widths)
+    if hidden:
+        body.append(f"({hidden} of {len(result.names)} columns not shown)")
     return [fitted(line, width).rstrip() for line in (heading, *body)]
 
 

@@ -174,7 +174,7 @@ def failure_lines(outcome: TrialOutcome, *, width: int = 80) -> list[str]:
     found += paragraph(outcome.reason, width, MAX_ANSWER_LINES)
     score = outcome.score
     if score is not None and score.stated_value is not None:
-        found.append(f"stated figure: {visible(score.stated_value)}")
+        found += paragraph(f"stated figure: {score.stated_value}", width, 2, "")
     elif score is not None and score.no_value:
         found.append("stated figure: none")
     if outcome.reference is not None or outcome.answer is not None:

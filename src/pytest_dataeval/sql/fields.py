@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from pytest_dataeval.sql.calls import called_functions, node_names
-from pytest_dataeval.sql.levels import Level, read_levels
+from pytest_dataeval.sql.levels import Level, Reading, read_levels
 from pytest_dataeval.sql.lex import code_only
 from pytest_dataeval.sql.mentions import (
     Field,
@@ -24,6 +24,7 @@ from pytest_dataeval.sql.tables import base_tables, table_parts
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.tokenizer_core import Token
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,7 +46,7 @@ def columns_read(
     *,
     default_schema: str | None = None,
 ) -> frozenset[ColumnRef] | None:
-    """Columns of real tables that `sql` reads; None if it cannot be parsed.
+    """Columns of real tables that `sql` reads; None if it cannot be made out.
 
     `schema` maps `schema.table` to `{column: type}`. A star, a row used as a
     value, COLUMNS(...) and PIVOT read `*`; `count(*)` and EXISTS (SELECT *)
@@ -59,15 +60,21 @@ def columns_read(
     if any(isinstance(statement, exp.Command) for statement in statements):
         return None
     resolver = Resolver(schema, dialect, default_schema)
-    return frozenset(
-        ref
-        for statement in statements
-        for ref in _columns_of(statement, dialect, resolver, default_schema)
-    )
+    found: set[ColumnRef] = set()
+    for statement in statements:
+        reading = read_levels(statement, dialect)
+        if reading.is_too_wide:
+            return None
+        tables = base_tables(statement, dialect)
+        found |= _columns_of(reading, tables, resolver, default_schema)
+    return frozenset(found)
 
 
 def _columns_of(
-    tree: exp.Expr, dialect: str, resolver: Resolver, default_schema: str | None
+    reading: Reading,
+    tables: list[exp.Table],
+    resolver: Resolver,
+    default_schema: str | None,
 ) -> set[ColumnRef]:
     from sqlglot import exp
 
@@ -82,7 +89,6 @@ def _columns_of(
             ColumnRef(name, WHOLE_ROW if renamed else column) for name in names
         )
 
-    reading = read_levels(tree, dialect)
     for use in reading.uses:
         sources = resolver.sources_of(use)
         for source, column in sources:
@@ -100,7 +106,7 @@ def _columns_of(
             known.add(id(source.table))
             if pivots or source.table.args.get("pivots"):
                 add(source.table, WHOLE_ROW)
-    for table in base_tables(tree, dialect):
+    for table in tables:
         if id(table) not in known:
             add(table, WHOLE_ROW)
     return found
@@ -145,8 +151,8 @@ def field_hits(sql: str, dialect: str, entries: Sequence[str]) -> FieldHits:
     search = _search(sql, dialect)
     found: dict[str, list[str]] = {"hit": [], "leaf": [], "unchecked": []}
     for entry in entries:
-        field = parse_field(entry)
-        seen = "unchecked" if field is None else search.find(field)
+        wanted = parse_field(entry)
+        seen = "unchecked" if wanted is None else search.find(wanted)
         if seen is not None:
             found[seen].append(entry)
     return FieldHits(
@@ -156,55 +162,62 @@ def field_hits(sql: str, dialect: str, entries: Sequence[str]) -> FieldHits:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The mentions of a statement; `inside` those under each call, if parsed."""
+    """The mentions of a statement; `trees` and `by_node` only if it was parsed."""
 
     mentions: frozenset[str]
-    inside: tuple[tuple[frozenset[str], frozenset[str]], ...] | None
+    trees: tuple[exp.Expr, ...] = ()
+    by_node: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
-    def find(self, field: Field) -> Occurrence | str | None:
-        if not (field.function and field.path):
-            return occurrence(field, self.mentions)
-        if self.inside is None:
+    def find(self, wanted: Field) -> Occurrence | Literal["unchecked"] | None:
+        if not (wanted.function and wanted.path):
+            return occurrence(wanted, self.mentions)
+        if not self.trees:
             return "unchecked"
-        under = frozenset(
-            mention
-            for names, mentions in self.inside
-            if field.function in names
-            for mention in mentions
-        )
-        return occurrence(Field(path=field.path), under)
+        return occurrence(Field(path=wanted.path), self._inside(wanted.function))
+
+    def _inside(self, function: str) -> set[str]:
+        """Mentions in the arguments of a function."""
+        from sqlglot import exp
+
+        found: set[str] = set()
+        stack = [(tree, False) for tree in self.trees]
+        while stack:
+            node, inside = stack.pop()
+            inside = inside or (
+                isinstance(node, exp.Func) and function in node_names(node)
+            )
+            if inside:
+                found |= self.by_node.get(id(node), frozenset())
+            stack.extend((child, inside) for child in node.iter_expressions())
+        return found
 
 
 def _search(sql: str, dialect: str) -> _Search:
+    found = tokens(sql, dialect) if len(sql) <= MAX_LENGTH else None
+    if found is None:
+        code = code_only(sql, dialect, slash_comments=True)
+        return _Search(mentions_in_code(code))
+    parsed = _search_parsed(sql, dialect, found)
+    return parsed or _Search(mentions_in_tokens(found))
+
+
+def _search_parsed(sql: str, dialect: str, found: tuple[Token, ...]) -> _Search | None:
     from sqlglot import exp
 
     statements = parse_all(sql, dialect)
-    found = tokens(sql, dialect) if len(sql) <= MAX_LENGTH else None
-    if (
-        isinstance(statements, Unparsable)
-        or found is None
-        or any(isinstance(statement, exp.Command) for statement in statements)
-    ):
-        if found is not None:
-            return _Search(mentions_in_tokens(found), None)
-        code = code_only(sql, dialect, slash_comments=True)
-        return _Search(mentions_in_code(code), None)
-
+    if isinstance(statements, Unparsable):
+        return None
+    if any(isinstance(statement, exp.Command) for statement in statements):
+        return None
     mentions = {f"{name}()" for name in called_functions(found, statements)}
-    inside: list[tuple[frozenset[str], frozenset[str]]] = []
+    by_node: dict[int, frozenset[str]] = {}
     resolver = Resolver(None, dialect)
     for tree in statements:
-        by_node = {
-            id(use.node): mentions_of(use, resolver)
-            for use in read_levels(tree, dialect).uses
-        }
-        mentions.update(*by_node.values())
+        reading = read_levels(tree, dialect)
+        if reading.is_too_wide:
+            return None
+        for use in reading.uses:
+            by_node[id(use.node)] = mentions_of(use, resolver)
         mentions.update(".".join(table_parts(t)) for t in base_tables(tree, dialect))
-        for call in tree.find_all(exp.Func):
-            if isinstance(call, exp.Connector):
-                continue
-            under = frozenset[str]().union(
-                *(by_node.get(id(node), frozenset()) for node in call.walk())
-            )
-            inside.append((frozenset(node_names(call)), under))
-    return _Search(frozenset(mentions), tuple(inside))
+    mentions.update(*by_node.values())
+    return _Search(frozenset(mentions), statements, by_node)

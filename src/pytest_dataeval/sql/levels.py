@@ -17,6 +17,8 @@ from pytest_dataeval.sql.ctes import Visible, open_with
 if TYPE_CHECKING:
     from sqlglot import exp
 
+_MOST_PAIRS = 1_000_000
+
 
 @dataclass(slots=True, eq=False)
 class Source:
@@ -75,6 +77,12 @@ class Reading:
 
     levels: tuple[Level, ...]
     uses: tuple[Use, ...]
+
+    @property
+    def is_too_wide(self) -> bool:
+        """Whether resolving each name against each source would take minutes."""
+        widest = max((len(level.sources) for level in self.levels), default=0)
+        return len(self.uses) * widest > _MOST_PAIRS
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +246,10 @@ def _items(item: exp.Expr, visible: Visible, dialect: str) -> Iterator[Source]:
 
 
 def output_names(query: exp.Expr) -> list[str] | None:
-    """Lower-case output names of a query; None if a star or the like hides them."""
+    """Lower-case output names of a query; None if a star or the like hides them.
+
+    A name that the engine makes up is empty: each engine has its own rule.
+    """
     from sqlglot import exp
 
     while True:
@@ -252,7 +263,16 @@ def output_names(query: exp.Expr) -> list[str] | None:
         return None
     if any(is_open(projection) for projection in query.expressions):
         return None
-    return [projection.alias_or_name.lower() for projection in query.expressions]
+    return [output_name(projection) for projection in query.expressions]
+
+
+def output_name(projection: exp.Expr) -> str:
+    """The lower-case name that a statement itself gives to an output column."""
+    from sqlglot import exp
+
+    if isinstance(projection, exp.Alias | exp.Column):
+        return projection.alias_or_name.lower()
+    return ""
 
 
 def is_open(projection: exp.Expr) -> bool:

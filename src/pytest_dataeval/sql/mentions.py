@@ -99,7 +99,7 @@ def mentions_of(use: Use, resolver: Resolver) -> frozenset[str]:
             found.add(".".join((*name, *path[parts.index(column) :])))
         elif source.table is not None:
             found.add(".".join(path))
-        elif column != WHOLE_ROW and resolver.columns(source) is None:
+        elif column != WHOLE_ROW and not resolver.has(source, column):
             # A star in between hides whether the column comes from a table.
             found.add(".".join(path[parts.index(column) :]))
     if not sources and parts[0] not in use.level.aliases:

@@ -58,7 +58,8 @@ class Resolver:
         return self._found[id(table)]
 
     def columns(self, source: Source) -> frozenset[str] | None:
-        """Names that a source surely has; None if it may have others."""
+        """Names that a source surely has, an empty one for each that the engine
+        makes up; None if it may have any others."""
         if source.table is not None:
             names = self.table_names(source.table)
             if source.renamed or not names:
@@ -108,15 +109,17 @@ class Resolver:
         return [
             (source, name)
             for source in use.level.sources
-            if self._has(source, name) is not False
+            if self.has(source, name) is not False
         ]
 
-    def _has(self, source: Source, name: str) -> bool | None:
+    def has(self, source: Source, name: str) -> bool | None:
         """Whether the source has the column; None if that is not known."""
         if name in source.renamed and source.table is None:
             return True
         columns = self.columns(source)
-        return None if columns is None else name in columns
+        if columns is None:
+            return None
+        return name in columns or (None if "" in columns else False)
 
     def _bare(self, name: str, use: Use) -> list[ColumnOf]:
         level = use.level
@@ -130,7 +133,7 @@ class Resolver:
             use.clause == "where" and self._dialect == "duckdb"
         )
         if not sure and aliased and name in level.aliases:
-            return [(s, c) for s, c in found if self._has(s, c)]
+            return [(s, c) for s, c in found if self.has(s, c)]
         if not sure:
             found += self._whole_rows(name, level)
         return found
@@ -139,7 +142,7 @@ class Resolver:
         """Candidates from the inside out, up to the first sure one."""
         found: list[ColumnOf] = []
         for outer in level.and_outer():
-            has = [(source, self._has(source, name)) for source in outer.sources]
+            has = [(source, self.has(source, name)) for source in outer.sources]
             found += [(source, name) for source, it in has if it is not False]
             if any(it for _, it in has):
                 return found, True
@@ -161,13 +164,13 @@ class Resolver:
             ]
             if found:
                 struct, _ = self._unqualified(parts[0], level)
-                return found + [(s, c) for s, c in struct if self._has(s, c)]
+                return found + [(s, c) for s, c in struct if self.has(s, c)]
         # No such source: a field of a column that holds a struct.
         return self._unqualified(parts[0], level)[0]
 
     def _known_column(self, source: Source, column: str) -> ColumnOf:
         # PostgreSQL reads `t.f` as f(t) where t has no column f.
-        if self._dialect == "postgres" and self._has(source, column) is False:
+        if self._dialect == "postgres" and self.has(source, column) is False:
             return source, WHOLE_ROW
         return source, column
 
@@ -217,7 +220,7 @@ class Resolver:
                 found += [
                     (source, name)
                     for name in sorted(columns)
-                    if any(self._has(other, name) is not False for other in others)
+                    if any(self.has(other, name) is not False for other in others)
                 ]
         return found
 

@@ -145,6 +145,13 @@ class DuckDBWarehouse:
                 # A new instance is opened next time: this one may stay invalid.
                 self._engine.dispose()
             raise failure from error
+        except (OverflowError, ValueError, RecursionError) as error:
+            # For example an interval of more days than Python's has.
+            raise StatementFailed(
+                "invalid", f"a value in the result has no form in Python: {error}"
+            ) from error
+        except MemoryError as error:
+            raise StatementFailed("too_large", "the result fills the memory") from error
         finally:
             pooled.close()
 

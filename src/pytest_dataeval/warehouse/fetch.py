@@ -13,6 +13,9 @@ from pytest_dataeval.warehouse.base import Limits
 FIRST_BATCH_ROWS = 64
 LAST_BATCH_ROWS = 4096
 
+#: Deeper lists and structs are refused: what reads them later is recursive.
+MAX_NESTING = 50
+
 
 class Cursor(Protocol):
     @property
@@ -26,7 +29,8 @@ class Cursor(Protocol):
 def fetch(cursor: Cursor, limits: Limits) -> ResultSet:
     """At most `limits.max_rows` rows; one row more there is, and it is truncated.
 
-    Raises StatementFailed `too_large` once the cells exceed `limits.max_bytes`.
+    Raises StatementFailed `too_large` once the cells exceed `limits.max_bytes` or
+    one is nested too deep.
     """
     columns = tuple(
         Column(str(part[0]), str(part[1])) for part in cursor.description or ()
@@ -51,9 +55,17 @@ def fetch(cursor: Cursor, limits: Limits) -> ResultSet:
     return ResultSet(columns, tuple(rows[: limits.max_rows]), truncated)
 
 
-def _size(cell: Any) -> int:
+def _size(cell: Any, depth: int = 0) -> int:
     if isinstance(cell, str | bytes):
         return len(cell) + 8
-    if isinstance(cell, list | tuple | dict):
-        return len(repr(cell))
-    return 8
+    if isinstance(cell, dict):
+        parts = [*cell.keys(), *cell.values()]
+    elif isinstance(cell, list | tuple):
+        parts = list(cell)
+    else:
+        return 8
+    if depth == MAX_NESTING:
+        raise StatementFailed(
+            "too_large", f"a value is nested more than {MAX_NESTING} deep"
+        )
+    return 8 + sum(_size(part, depth + 1) for part in parts)

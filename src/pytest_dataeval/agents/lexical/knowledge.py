@@ -17,11 +17,12 @@ _HITS = {"metric": 8, "glossaryTerm": 8, "table": 8}
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`synonyms` are empty where there is no catalog."""
+    """`synonyms` and `description` are empty where there is no catalog."""
 
     name: str
     sql_type: str
     synonyms: tuple[str, ...] = ()
+    description: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -264,6 +265,7 @@ def _add_table(
             column.name,
             column.sql_type,
             _texts(entries.get(column.name.lower(), {}).get("synonyms")),
+            _name(entries.get(column.name.lower()), "description"),
         )
         for column in columns
     )

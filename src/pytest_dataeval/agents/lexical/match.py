@@ -18,15 +18,18 @@ _PLUMBING = frozenset({"id", "at", "is", "has", "no", "nr", "key", "code", "flag
 @dataclass(frozen=True, slots=True)
 class Match:
     """`coverage` is the share of the phrase found, by weight; `weight` how much of
-    the question it accounts for; `positions` the words that it accounts for."""
+    the question it accounts for; `positions` the words that it accounts for;
+    `compactness` their share of the words from the first of them to the last."""
 
     coverage: float = 0.0
     weight: float = 0.0
     positions: frozenset[int] = frozenset()
+    compactness: float = 1.0
 
     @property
     def rank(self) -> tuple[float, float]:
-        return (self.coverage * self.weight, self.coverage)
+        near = (1 + self.compactness) / 2
+        return (self.coverage * self.weight * near, self.coverage)
 
 
 def phrase_stems(phrase: str) -> tuple[str, ...]:
@@ -105,7 +108,9 @@ def _match(
             wanted += weights[stem]
     if not positions:
         return Match()
-    return Match(found / wanted, accounted, frozenset(positions))
+    spanned = [i for i in question.content if min(positions) <= i <= max(positions)]
+    compactness = len(positions) / max(len(positions), len(spanned))
+    return Match(found / wanted, accounted, frozenset(positions), compactness)
 
 
 def _closest(

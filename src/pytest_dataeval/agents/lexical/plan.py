@@ -25,6 +25,14 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """A predicate of the catalog, in the unqualified names of its table."""
+
+    table: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """A column that must have one of the values, as they stand in the data."""
 
@@ -55,7 +63,7 @@ class Plan:
     table: str
     value: str | None
     label: str
-    filters: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
     conditions: tuple[Condition, ...] = ()
     period: Period | None = None
     dimensions: tuple[Dimension, ...] = ()

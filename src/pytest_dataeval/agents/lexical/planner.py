@@ -20,6 +20,7 @@ from pytest_dataeval.agents.lexical.match import (
 from pytest_dataeval.agents.lexical.plan import (
     Condition,
     Dimension,
+    Filter,
     Period,
     Planned,
     Values,
@@ -94,17 +95,18 @@ class _Draft:
         """Terms that narrow the rows: "open" in "waiting time of open tickets"."""
         nouns = self._nouns()
         for term in self._knowledge.terms:
-            if not term.filter or term.filter in self._plan.filters:
-                continue
             table, _ = term_columns(self._knowledge, term)
-            if table is None or table.name != self._plan.table:
+            if table is None or table not in self._tables or not term.filter:
                 continue
             free = set(self._free()) | nouns
             phrases = (term.name, *term.synonyms)
             match = best_match(self._question, phrases, self._weights, free=free)
-            if match.coverage >= 0.99 and match.positions - nouns:
-                self._used |= match.positions
-                filters = (*self._plan.filters, term.filter)
+            if match.coverage < 0.99 or not match.positions - nouns:
+                continue
+            self._used |= match.positions
+            added = Filter(table.name, term.filter)
+            if added not in self._plan.filters:
+                filters = (*self._plan.filters, added)
                 self._plan = replace(self._plan, filters=filters)
 
     def _nouns(self) -> set[int]:
@@ -161,19 +163,26 @@ class _Draft:
         if self._plan.value is None:
             return
         for place in self._question.groups:
-            if place in self._used:
-                continue
-            found = self._dimension(place)
-            if found is None:
-                continue
-            dimension, places = found
-            self._used |= places
-            filtered = {(c.table, c.column) for c in self._plan.conditions}
-            if (dimension.table, dimension.column) in filtered:
-                continue
-            if dimension not in self._plan.dimensions:
-                dimensions = (*self._plan.dimensions, dimension)
-                self._plan = replace(self._plan, dimensions=dimensions)
+            self._add_dimension(place)
+        if self._question.order is None:
+            return
+        for place in self._free():
+            # "The team with the shortest ...": the first that can be ranked.
+            if self._plan.dimensions:
+                break
+            self._add_dimension(place)
+
+    def _add_dimension(self, place: int) -> None:
+        found = None if place in self._used else self._dimension(place)
+        if found is None:
+            return
+        dimension, places = found
+        self._used |= places
+        filtered = {(c.table, c.column) for c in self._plan.conditions}
+        is_new = dimension not in self._plan.dimensions
+        if is_new and (dimension.table, dimension.column) not in filtered:
+            dimensions = (*self._plan.dimensions, dimension)
+            self._plan = replace(self._plan, dimensions=dimensions)
 
     def _dimension(self, place: int) -> tuple[Dimension, set[int]] | None:
         stem = self._question.stems[place]
@@ -181,7 +190,7 @@ class _Draft:
             if column.is_number and column.name.lower().endswith("id"):
                 continue
             phrases = (column.name, *column.synonyms)
-            free = {place, *self._free()}
+            free = [place, *self._free()]
             match = best_match(self._question, phrases, self._weights, free=free)
             if match.coverage >= 0.99 and place in match.positions:
                 return Dimension(table.name, column.name), set(match.positions)
@@ -205,13 +214,15 @@ class _Draft:
         times = [] if base is None else [c for c in base.columns if c.is_time]
         if base is None or not times:
             return None
-        everywhere = range(len(self._question.tokens))
+
+        def fit(phrases: tuple[str, ...]) -> float:
+            return best_match(self._question, phrases, self._weights).weight
+
         best = max(
             times,
             key=lambda column: (
-                best_match(
-                    self._question, (column.name,), self._weights, free=everywhere
-                ).weight
+                fit((column.name, *column.synonyms)),
+                fit((column.description,)),
             ),
         )
         return base.name, best.name
@@ -271,7 +282,12 @@ def _unknown(question: Question, knowledge: Knowledge) -> list[int]:
         for token in words.tokens(name)
     ]
     places = all_places(question, known)
-    content = [i for i in question.content if question.stems[i] not in words.AGGREGATES]
+    content = [
+        i
+        for i in question.content
+        if question.stems[i] not in words.AGGREGATES
+        and not words.is_filler(question.tokens[i])
+    ]
     return [i for i in content if i not in places] or content
 
 

@@ -42,18 +42,10 @@ def parse(text: str) -> Question:
     """Take a question apart. Any text is a question."""
     found = tuple(words.tokens(text))
     stems = tuple(words.stem(token) for token in found)
-    aggregate = next(
-        (
-            head
-            for token, head in zip(found, stems, strict=True)
-            if head in words.AGGREGATES and not _is_superlative(token)
-        ),
-        None,
-    )
     used: set[int] = set()
     order = _order(found, used)
     year = _taken(found, used, _year)
-    quarter = _taken(found, used, _quarter)
+    quarter = _taken(found, used, _quarter) or _ordinal_quarter(found, used)
     month = _taken(found, used, _month)
     content = tuple(
         i
@@ -66,10 +58,11 @@ def parse(text: str) -> Question:
     return Question(
         tokens=found,
         stems=stems,
-        aggregate=aggregate,
+        aggregate=_aggregate(stems),
         order=order,
         about_time=any(token in words.SPEED for token in found)
-        or ("how", "long") in pairwise(found),
+        or ("how", "long") in pairwise(found)
+        or any(pair == ("count", "time") for pair in pairwise(stems)),
         groups=_groups(found),
         year=year,
         quarter=quarter,
@@ -77,6 +70,15 @@ def parse(text: str) -> Question:
         asks_to_write=_asks_to_write(found),
         content=content,
     )
+
+
+def _aggregate(stems: tuple[str, ...]) -> str | None:
+    """The first aggregate that is named. "How many minutes" asks for no count."""
+    for i, head in enumerate(stems):
+        counts_time = head == "count" and stems[i + 1 : i + 2] == ("time",)
+        if head in words.AGGREGATES and not counts_time:
+            return head
+    return None
 
 
 def _is_superlative(token: str) -> bool:
@@ -123,6 +125,14 @@ def _quarter(token: str) -> int | None:
     return int(token[1]) if token in ("q1", "q2", "q3", "q4") else None
 
 
+def _ordinal_quarter(found: tuple[str, ...], used: set[int]) -> int | None:
+    for i, (ordinal, noun) in enumerate(pairwise(found)):
+        if noun == "quarter" and ordinal in words.ORDINALS:
+            used.update((i, i + 1))
+            return words.ORDINALS.index(ordinal) + 1
+    return None
+
+
 def _month(token: str) -> int | None:
     # "may" is far more often the verb.
     if token in words.MONTHS and token != "may":
@@ -133,9 +143,11 @@ def _month(token: str) -> int | None:
 def _groups(found: tuple[str, ...]) -> tuple[int, ...]:
     places: list[int] = []
     for i, token in enumerate(found):
-        if token in words.GROUPING:
+        # "of every status" takes them all; "in every channel" takes each apart.
+        alone = token == "every" and found[i - 1 : i] not in (("for",), ("in",))
+        if token in words.GROUPING and not alone:
             places += _named_after(found, i, reach=3)
-        elif token in ("which", "what"):
+        elif token in ("which", "what", "compare"):
             places += _named_after(found, i, reach=2)
     return tuple(dict.fromkeys(places))
 
@@ -147,7 +159,9 @@ def _named_after(found: tuple[str, ...], i: int, *, reach: int) -> list[int]:
         if found[j] == "and" and places:
             reach += 2
             continue
-        if len(places) >= reach or (found[j] in words.STOP and found[j] != "each"):
+        if not places and found[j] in words.DETERMINERS:
+            continue
+        if len(places) >= reach or found[j] in words.STOP:
             break
         places.append(j)
     return places

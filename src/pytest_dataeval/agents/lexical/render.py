@@ -6,7 +6,7 @@ import re
 
 from pytest_dataeval.agents.lexical import words
 from pytest_dataeval.agents.lexical.knowledge import Join, Knowledge, Table
-from pytest_dataeval.agents.lexical.plan import Dimension, Plan
+from pytest_dataeval.agents.lexical.plan import Dimension, Filter, Plan
 
 # Literals and quoted names go by whole; a name may be qualified.
 _PIECE = re.compile(
@@ -61,7 +61,7 @@ class _Statement:
 
     def _conditions(self) -> list[str]:
         plan = self._plan
-        conditions = [f"({self._qualified(text)})" for text in plan.filters]
+        conditions = [self._filter(each) for each in plan.filters]
         for condition in plan.conditions:
             column = self._column(condition.table, condition.column)
             listed = ", ".join(_literal(value) for value in condition.values)
@@ -79,6 +79,12 @@ class _Statement:
             ]
         return conditions
 
+    def _filter(self, each: Filter) -> str:
+        table = self._knowledge.table(each.table)
+        if table is not None:
+            self._reach(table)
+        return f"({self._qualified(each.sql, table)})"
+
     def _dimension(self, dimension: Dimension) -> str:
         column = self._column(dimension.table, dimension.column)
         if dimension.period is None:
@@ -92,14 +98,15 @@ class _Statement:
         short = table_name.rpartition(".")[2]
         return f"{_identifier(short)}.{_identifier(column)}"
 
-    def _qualified(self, sql: str) -> str:
-        """SQL with each known column under its table. One that holds a query of
-        its own is left as it is."""
+    def _qualified(self, sql: str, table: Table | None = None) -> str:
+        """SQL with each known column under its table: under `table`, else under
+        the base. SQL that holds a query of its own is left as it is."""
         if _SUBQUERY.search(sql):
             return sql
-        return _PIECE.sub(self._qualify, sql)
+        start = table if table is not None else self._base
+        return _PIECE.sub(lambda piece: self._qualify(piece, start), sql)
 
-    def _qualify(self, piece: re.Match[str]) -> str:
+    def _qualify(self, piece: re.Match[str], start: Table) -> str:
         text = piece.group()
         if piece.group(1) or text[0] in "'\"":
             return text
@@ -109,14 +116,14 @@ class _Statement:
             if table is None or table.column(name) is None:
                 return text
         else:
-            table = self._owner(name)
+            table = self._owner(name, start)
             if table is None:
                 return text
         return self._column(table.name, name)
 
-    def _owner(self, column: str) -> Table | None:
-        """The nearest table with such a column: the base, or one its keys reach."""
-        front, seen = [self._base], {self._base.name}
+    def _owner(self, column: str, start: Table) -> Table | None:
+        """The nearest table with such a column: `start`, or one its keys reach."""
+        front, seen = [start], {start.name}
         while front:
             owning = [table for table in front if table.column(column) is not None]
             if owning:

@@ -19,7 +19,7 @@ from pytest_dataeval.agents.lexical.match import (
     best_match,
     phrase_stems,
 )
-from pytest_dataeval.agents.lexical.plan import Dimension, Plan
+from pytest_dataeval.agents.lexical.plan import Dimension, Filter, Plan
 from pytest_dataeval.agents.lexical.question import Question
 
 # A phrase fits when this share of it, by weight, stands in the question.
@@ -80,17 +80,27 @@ def _metrics(
         if table is None:
             continue
         match = best_match(question, (metric.name, *metric.synonyms), weights)
-        if not _agree(question.aggregate, _aggregate_of(metric)):
+        registered = _aggregate_of(metric)
+        if not _agree(question.aggregate, registered) or (
+            question.about_time and registered in ("count", "share")
+        ):
             match = replace(match, coverage=match.coverage / 2)
+        elif registered is not None and registered == question.aggregate:
+            # Registered for just this: it goes before a term to be aggregated.
+            match = replace(match, weight=match.weight * 1.25)
         plan = Plan(
             table.name,
             metric.expression,
             metric.name,
-            filters=(metric.filter,) if metric.filter else (),
+            filters=_filters(table, metric.filter),
             definition=metric.name,
             unit=metric.unit or None,
         )
         yield Subject(plan, match, f"{metric.description} {metric.filter}")
+
+
+def _filters(table: Table, sql: str) -> tuple[Filter, ...]:
+    return (Filter(table.name, sql),) if sql else ()
 
 
 def _aggregate_of(metric: Metric) -> str | None:
@@ -109,9 +119,12 @@ def _agree(asked: str | None, registered: str | None) -> bool:
 def _terms(
     question: Question, knowledge: Knowledge, weights: Weights
 ) -> Iterator[Subject]:
+    population = _population(question, knowledge)
     for term in knowledge.terms:
         match = best_match(question, (term.name, *term.synonyms), weights)
         plan = _term_plan(question, knowledge, term)
+        if question.aggregate == "share" and match.positions & population:
+            continue
         if plan is not None:
             yield Subject(plan, match, term.description)
 
@@ -127,23 +140,44 @@ def _term_plan(question: Question, knowledge: Knowledge, term: Term) -> Plan | N
             table.name,
             _SQL[asked].format(numbers[0].name),
             f"{asked} {term.name}",
-            filters=(term.filter,) if term.filter else (),
+            filters=_filters(table, term.filter),
             definition=term.name,
         )
-    if not term.filter:
+    if not term.filter or _is_measure(term, columns):
         return None
     if question.aggregate == "share":
         value = f"avg(case when {term.filter} then 1.0 else 0.0 end)"
         return Plan(table.name, value, f"share of {term.name}", definition=term.name)
-    if question.aggregate in (None, "count", "total"):
+    if question.aggregate in (None, "count", "total") and not question.about_time:
         return Plan(
             table.name,
             "count(*)",
             f"count of {term.name}",
-            filters=(term.filter,),
+            filters=_filters(table, term.filter),
             definition=term.name,
         )
     return None
+
+
+def _is_measure(term: Term, columns: list[Column]) -> bool:
+    """Whether a term names a column's figure, and no rows that could be counted."""
+    stems = set(phrase_stems(term.name))
+    return any(c.is_number and stems <= set(phrase_stems(c.name)) for c in columns)
+
+
+def _population(question: Question, knowledge: Knowledge) -> set[int]:
+    """The word after "share of": it says of which rows, unless it names a table."""
+    nouns = {
+        stem
+        for table in knowledge.tables.values()
+        for phrase in (table.short, *table.synonyms)
+        for stem in phrase_stems(phrase)
+    }
+    if "share" not in question.stems:
+        return set()
+    start = question.stems.index("share")
+    following = [i for i in question.content if i > start][:1]
+    return {i for i in following if question.stems[i] not in nouns}
 
 
 def term_columns(knowledge: Knowledge, term: Term) -> tuple[Table | None, list[Column]]:

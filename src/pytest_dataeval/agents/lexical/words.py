@@ -17,7 +17,16 @@ _CANONICAL = {
     **dict.fromkeys(("min", "minimal"), "minimum"),
     **dict.fromkeys(("number", "many", "volume"), "count"),
     **dict.fromkeys(
-        ("percentage", "percent", "proportion", "fraction", "rate", "ratio", "pct"),
+        (
+            "percentage",
+            "percent",
+            "proportion",
+            "fraction",
+            "portion",
+            "rate",
+            "ratio",
+            "often",
+        ),
         "share",
     ),
     **dict.fromkeys(
@@ -39,11 +48,13 @@ SPEED = frozenset(
     {"fastest", "quickest", "slowest", "longest", "shortest", "quickly", "fast", "slow"}
 )
 GROUPING = frozenset({"by", "per", "each", "every", "across"})
+DETERMINERS = frozenset({"the", "a", "an", "its", "their", "our", "each", "every"})
 PERIODS = ("day", "week", "month", "quarter", "year")
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
+ORDINALS = ("first", "second", "third", "fourth")
 NUMBERS = {
     word: number
     for number, word in enumerate(
@@ -70,12 +81,13 @@ _STOP_TEXT = """
     still such take taken takes taking tell than that the their theirs them then
     there these they this those through to too under until up us very was we well
     were what when where whether which while who whom whose why will with within
-    without would you your yours across actually currently current now today ever
-    far kind sort list name find report compute calculate many much least most
+    without would you your yours across actually now today ever far kind sort list name find report compute calculate many much least most
     """
 STOP = frozenset(_STOP_TEXT.split())
 # Words that could name something, and in most questions do not.
 _FILLER_TEXT = """
+    belong bring brought hold holds keep keeps spend spends spent receive received
+    big large high low great small current currently present presently moment
     data database table record row value figure figures need needs want wants
     know answer question company business rank ranked ranking order ordered
     compare comparison break broken split down run come came go went happen happens
@@ -94,7 +106,7 @@ def tokens(text: str) -> list[str]:
 def stem(word: str) -> str:
     """The canonical head of a word, else the word without common endings."""
     singular = _singular(word)
-    for form in (word, singular):
+    for form in (word, singular, singular.removesuffix("ing")):
         if form in AGGREGATES:
             return form
         if form in _CANONICAL:

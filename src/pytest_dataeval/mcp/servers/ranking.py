@@ -113,7 +113,8 @@ class Index:
 
     def lexical(self, query: str) -> list[tuple[str, float]]:
         """Documents that share a word with the query, by BM25."""
-        return _ranked({key: self._bm25(words(query), key) for key in self._counts})
+        asked = words(query)
+        return _ranked({key: self._bm25(asked, key) for key in self._counts})
 
     def fuzzy(self, query: str) -> list[tuple[str, float]]:
         """BM25, plus the share of the query's trigrams in names and synonyms.
