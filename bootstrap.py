@@ -19,14 +19,16 @@ PYTHON = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036
         found = ".".join(map(str, sys.version_info[:2]))
         sys.exit(f"bootstrap.py needs Python 3.11 or newer; this is Python {found}")
     if not arguments:
         sys.exit("usage: python3 bootstrap.py demo | tests | lint [-- pytest options]")
-    if subprocess.call([PYTHON, "-c", "import tox"], stderr=subprocess.DEVNULL) if (
-        PYTHON.exists()
-    ) else True:
+    if (
+        subprocess.call([PYTHON, "-c", "import tox"], stderr=subprocess.DEVNULL)
+        if (PYTHON.exists())
+        else True
+    ):
         make_venv()
         install = [PYTHON, "-m", "pip", "install", "--quiet", "tox>=4.23"]
         subprocess.run(install, check=True)

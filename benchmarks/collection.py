@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from functools import partial
 
 from _project import in_turn, project, pytest_command, spread, timed
 
@@ -30,7 +31,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
-    figures = {}
     with project(400) as root:
         bare = root / "bare"
         bare.mkdir()
@@ -45,9 +45,8 @@ def main() -> None:
             )
             theirs = pytest_command(*quiet, "-p", "no:dataeval", ".")
             one, two = in_turn(
-                lambda: timed(ours, root), lambda: timed(theirs, bare), rounds
+                partial(timed, ours, root), partial(timed, theirs, bare), rounds
             )
-            figures[trials] = statistics.median(one)
             ratio = statistics.median(a / b for a, b in zip(one, two, strict=True))
             print(f"{repeats * 400:>6} trials        {spread(one)}")
             print(f"{repeats * 400:>6} bare items    {spread(two)}")

@@ -38,7 +38,7 @@ def main() -> None:
             shutil.copytree(ROOT / part, root / part)
         config = (ROOT / "dataeval.yaml").read_text()
         if options.stdio:
-            url = f"duckdb+duckdb_sqlalchemy:///{root}/.build/support.duckdb"
+            url = f"duckdb+duckdb_sqlalchemy:///{root}/.build/support_desk.duckdb"
             config += STDIO.format(python=json.dumps(sys.executable), url=url)
         (root / "dataeval.yaml").write_text(config)
         (root / "pytest.ini").write_text("[pytest]\ntestpaths = cases\n")

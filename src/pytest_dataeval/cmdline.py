@@ -70,7 +70,9 @@ def register_short_forms(parser: pytest.Parser) -> None:
     for name, metavar, _ in VALUE_OPTIONS:
         for short in (name, *ALIASES.get(name, ())):
             text = f"short for --dataeval-{name}"
-            _try_option(group, f"--{short}", dest=dest(name), metavar=metavar, help=text)
+            _try_option(
+                group, f"--{short}", dest=dest(name), metavar=metavar, help=text
+            )
     for name, _ in FLAG_OPTIONS:
         text = f"short for --dataeval-{name}"
         _try_option(

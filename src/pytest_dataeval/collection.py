@@ -86,5 +86,3 @@ class CaseNode(pytest.Collector):
 
     def __repr__(self) -> str:
         return f"<Case {self.name}>"
-
-

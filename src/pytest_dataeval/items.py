@@ -104,7 +104,11 @@ class TrialItem(pytest.Function):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.parent.loaded.line - 1, f"{self.parent.name}::{self.name}"
+        return (
+            self.path,
+            self.parent.loaded.line - 1,
+            f"{self.parent.name}::{self.name}",
+        )
 
     def __repr__(self) -> str:
         return f"<Trial {self.name}>"

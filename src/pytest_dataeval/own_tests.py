@@ -115,7 +115,9 @@ def pytest_collection_modifyitems(
 class TrialHandle:
     """One planned trial in the hands of a test."""
 
-    def __init__(self, session: RunSession, item: pytest.Function, trial: Trial) -> None:
+    def __init__(
+        self, session: RunSession, item: pytest.Function, trial: Trial
+    ) -> None:
         self._session = session
         self._item = item
         self._trial = trial

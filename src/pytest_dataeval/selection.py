@@ -100,9 +100,7 @@ def is_trial_id(nodeid: str) -> bool:
     return True
 
 
-def check_named_leaves(
-    config: pytest.Config, project: Project, suites: Suites
-) -> None:
+def check_named_leaves(config: pytest.Config, project: Project, suites: Suites) -> None:
     """Refuse a leaf on the command line that the options do not make.
 
     Raises UsageError with the options to add.
@@ -115,7 +113,9 @@ def check_named_leaves(
         loaded = _case(suites, path, case_id) if suites.is_candidate(path) else None
         if loaded is None:
             continue  # pytest itself says what is not there
-        missing = project.axes.missing_for(TrialKey.from_leaf("", case_id, leaf), loaded)
+        missing = project.axes.missing_for(
+            TrialKey.from_leaf("", case_id, leaf), loaded
+        )
         if missing:
             raise UsageError(
                 f"{argument} is not a trial of this run; add {' '.join(missing)}"

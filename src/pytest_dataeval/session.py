@@ -276,7 +276,8 @@ class RunSession:
         """Pin the identity of the run now that the plan is known."""
         with stopping_pytest():
             self.prepare()
-            assert self.recording is not None and self.engine is not None
+            assert self.recording is not None
+            assert self.engine is not None
             self.recording.open(self.engine, list(self.planned.values()))
 
     # ---------------------------------------------------------------- running
@@ -367,7 +368,8 @@ class RunSession:
         outcome: TrialOutcome | None,
     ) -> TrialOutcome:
         """A trial whose item raised something of its own becomes a fault."""
-        assert call.excinfo is not None and self.engine is not None
+        assert call.excinfo is not None
+        assert self.engine is not None
         where = f"{call.when} of {trial.nodeid}"
         fault = Fault("item_failed", where, call.excinfo.exconly())
         self.engine.record_fault(trial, fault)

@@ -14,7 +14,7 @@ import duckdb
 
 from pytest_dataeval.records import Refusal, ToolCall, ToolResult, ToolSpec
 
-_SETUP = """
+SETUP = """
 create schema shop;
 create table shop.stores (id integer, name varchar, city varchar, phone varchar);
 insert into shop.stores values
@@ -67,6 +67,27 @@ TERMS = [
         "synonyms": ["refund"],
         "columns": ["shop.orders.status"],
         "filter": "status = 'refunded'",
+    },
+    {
+        "name": "Bulk Order",
+        "description": "An order of fifty euros or more.",
+        "synonyms": ["bulk"],
+        "columns": ["shop.orders.price"],
+        "filter": "price >= 50",
+    },
+    {
+        "name": "Coastal Store",
+        "description": "A store by the sea.",
+        "synonyms": ["coastal"],
+        "columns": ["shop.stores.city"],
+        "filter": "city = 'Bergen'",
+    },
+    {
+        "name": "Delivery Time",
+        "description": "Minutes to the door.",
+        "synonyms": [],
+        "columns": ["shop.orders.delivery_minutes"],
+        "filter": "status = 'paid'",
     },
 ]
 TABLES = [
@@ -122,7 +143,7 @@ class Bakery:
 
     def __post_init__(self) -> None:
         self._database = duckdb.connect()
-        self._database.execute(_SETUP)
+        self._database.execute(SETUP)
 
     @property
     def tools(self) -> Sequence[ToolSpec]:
@@ -198,10 +219,10 @@ class Bakery:
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:
-    entries = {"metric": METRICS, "glossaryTerm": TERMS, "table": TABLES}[kind]
+    known: dict[str, Any] = {"metric": METRICS, "glossaryTerm": TERMS, "table": TABLES}
     return [
         {**entry, "entityType": kind, "fullyQualifiedName": f"{kind}.{entry['name']}"}
-        for entry in entries
+        for entry in known[kind]
     ]
 
 

@@ -77,6 +77,7 @@ def test_a_month_groups_by_the_time_column() -> None:
     [
         ("What was the net revenue in February 2025?", "90.0"),
         ("What was the net revenue in Q1 2025?", "275.0"),
+        ("What was the net revenue in the first quarter of 2025?", "275.0"),
         ("What is the net revenue in Oslo?", "200.0"),
         ("What is the net revenue of orders by phone?", "140.0"),
     ],
@@ -96,6 +97,34 @@ def test_a_term_with_a_filter_is_counted_and_shared() -> None:
     assert ask("How many refunded orders are there?", Bakery()) == "The answer is 2."
     # 2 of 10
     assert ask("What share of orders are refunded?", Bakery()) == "The answer is 0.2."
+
+
+def test_a_term_of_a_joined_table_narrows_the_rows() -> None:
+    # Bergen: 10 + 20 + 30 + 15
+    bakery = Bakery()
+    text = ask("What is the net revenue of coastal stores?", bakery)
+    assert text == "The answer is 75.0 EUR."
+    assert "(stores.city = 'Bergen')" in bakery.last_sql
+
+
+def test_a_term_that_is_a_figure_is_aggregated_and_never_counted() -> None:
+    # the median of 10, 20, 30, 40, 60, 70 and 80
+    assert ask("What is the median delivery time?", Bakery()) == "The answer is 40.0."
+
+
+def test_how_many_minutes_is_no_count() -> None:
+    # (20 + 40 + 30 + 60 + 70 + 80 + 10) / 7
+    text = ask("How many minutes does a delivery take on average?", Bakery())
+    assert text.startswith("The answer is 44.28")
+
+
+def test_a_share_is_of_the_rows_that_follow_the_word() -> None:
+    # of the two refunded orders, of 40 and 70 euros, one is a bulk order
+    text = ask("What share of refunded orders are bulk orders?", Bakery())
+    assert text == "The answer is 0.5."
+    # of the five bulk orders (50, 60, 70, 80, 90) one was refunded
+    text = ask("What share of bulk orders are refunded?", Bakery())
+    assert text == "The answer is 0.2."
 
 
 def test_a_table_is_counted() -> None:
@@ -218,3 +247,19 @@ def test_words_of_one_root_are_alike(one: str, other: str, expected: float) -> N
 )
 def test_an_order_is_read_from_superlatives(question: str, order: Order | None) -> None:
     assert parse(question).order == order
+
+
+@pytest.mark.parametrize(
+    ("question", "groups"),
+    [
+        ("Revenue by team and month", ["team", "month"]),
+        ("Revenue in each of our regions", []),
+        ("Revenue by their team", ["team"]),
+        ("Tickets of every status", []),
+        ("Revenue for every channel", ["channel"]),
+        ("Which support team is fastest?", ["support", "team"]),
+    ],
+)
+def test_words_that_may_name_a_dimension(question: str, groups: list[str]) -> None:
+    parsed = parse(question)
+    assert [parsed.tokens[i] for i in parsed.groups] == groups

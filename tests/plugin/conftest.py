@@ -116,7 +116,7 @@ class Project:
     def config(self, text: str) -> Path:
         return self.write("dataeval.yaml", text)
 
-    def warehouse(self, sql: str, name: str = "shop.duckdb") -> Path:
+    def warehouse(self, sql: str, name: str = "data.duckdb") -> Path:
         """A DuckDB file made by `sql`."""
         import duckdb
 
@@ -216,7 +216,7 @@ SHOP_CASES = """
 
 SHOP_CONFIG = """
     warehouses:
-      shop: {url: "duckdb+duckdb_sqlalchemy:///shop.duckdb"}
+      shop: {url: "duckdb+duckdb_sqlalchemy:///data.duckdb"}
 """
 
 

@@ -66,9 +66,7 @@ def test_letters(every_outcome: Project) -> None:
     assert line.split()[1] == "".join(EXPECTED.values()), result.out
 
 
-def test_counts_and_exit_status(
-    every_outcome: Project, mode: tuple[str, ...]
-) -> None:
+def test_counts_and_exit_status(every_outcome: Project, mode: tuple[str, ...]) -> None:
     result = every_outcome.pytest("--agents", "mine", *mode)
     assert result.status == 6, result.text
     if "no:terminal" not in mode:

@@ -79,15 +79,6 @@ def test_an_unreachable_warehouse_is_a_fault_and_not_kept(tmp_path: Path) -> Non
     assert store.get(KEY, lambda: RESULT).fresh
 
 
-def test_values_to_be_withheld_stay_off_the_disk(tmp_path: Path) -> None:
-    secret = ResultSet((Column("email"),), (("jane@example.com",),))
-    folder = tmp_path / "references"
-    store = ReferenceStore(folder)
-    assert store.get(KEY, lambda: secret, on_disk=False).result == secret
-    assert store.get(KEY, must_not_run, on_disk=False).result == secret
-    assert not folder.exists()
-
-
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HarnessBroken) as caught:

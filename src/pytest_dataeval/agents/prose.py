@@ -35,7 +35,7 @@ def state_rows(rows: Rows, unit: str | None = None) -> str:
     if len(lines) == 1:
         text = f"The answer is {lines[0]}."
     else:
-        text = "\n".join(["The answer, one line for each row:", "", *lines])
+        text = "\n".join(["The answer by row:", "", *lines])
     if rows.truncated:
         text += "\n\nThe tool cut this result; the query has more rows than these."
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -29,7 +30,9 @@ class BackgroundLoop:
         """Start `coroutine`; the future gives its result in any thread."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
+    def run(
+        self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None
+    ) -> T:
         """Run `coroutine` and wait for its result."""
         return self.submit(coroutine).result(timeout_s)
 
@@ -49,10 +52,9 @@ class BackgroundLoop:
             if tasks:
                 await asyncio.wait(tasks, timeout=grace_s)
 
-        try:
+        # a task that ignores its cancellation dies with the daemon thread
+        with contextlib.suppress(TimeoutError):
             self.run(cancel_all(), grace_s + 1)
-        except TimeoutError:
-            pass  # a task that ignores cancellation dies with the daemon thread
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(grace_s)
         if not self._thread.is_alive():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING
 
 from pytest_dataeval.agents.gold import GoldTask
@@ -44,5 +46,5 @@ def _probe(trial: Trial) -> str:
         if not isinstance(entry, str):
             return entry.sql
     expected = case.expected_tables
-    tables = [] if expected is None else [*expected.all, *sum(expected.any_of, [])]
+    tables = [] if expected is None else [*expected.all, *functools.reduce(operator.iadd, expected.any_of, [])]
     return WRITE_PROBE.format(table=tables[0] if tables else "no_such_table")

@@ -98,9 +98,7 @@ def _from_profile(options: RunOptions, profile: Profile) -> RunOptions:
     if profile.agents is not None:
         changes["agents"] = tuple(profile.agents)
     if profile.arms is not None:
-        changes["arms"] = (
-            ("all",) if profile.arms == "all" else tuple(profile.arms)
-        )
+        changes["arms"] = ("all",) if profile.arms == "all" else tuple(profile.arms)
     if profile.repeats is not None:
         changes["repeats"] = profile.repeats
     if profile.wordings is not None:

@@ -11,7 +11,6 @@ from pytest_dataeval.errors import HarnessBroken, StatementFailed
 from pytest_dataeval.records import Attempt, ResultSet, Score
 
 if TYPE_CHECKING:
-    from pytest_dataeval.cases.model import Case
     from pytest_dataeval.engine.plan import Trial
     from pytest_dataeval.engine.project import Project
     from pytest_dataeval.warehouse.base import Warehouse

@@ -19,9 +19,41 @@ from pytest_dataeval.records import ResultSet
 
 #: Names that PostgreSQL and others give to a bare call without an alias.
 _CALL_NAMES = frozenset(
-    "array_agg avg bool case cast ceil coalesce concat count count_star date date_part "
-    "date_trunc extract float4 float8 floor int4 int8 lower max median min nullif "
-    "numeric rank row_number round sum text to_char upper varchar".split()
+    {
+        "array_agg",
+        "avg",
+        "bool",
+        "case",
+        "cast",
+        "ceil",
+        "coalesce",
+        "concat",
+        "count",
+        "count_star",
+        "date",
+        "date_part",
+        "date_trunc",
+        "extract",
+        "float4",
+        "float8",
+        "floor",
+        "int4",
+        "int8",
+        "lower",
+        "max",
+        "median",
+        "min",
+        "nullif",
+        "numeric",
+        "rank",
+        "row_number",
+        "round",
+        "sum",
+        "text",
+        "to_char",
+        "upper",
+        "varchar",
+    }
 )
 _ENGINE_NAME = re.compile(
     r"|\?column\?|_?col(?:umn)?_?\d+|expr\$?_?\d+|_c\d+|f\d+_|expr\$\d+|unnamed.*"
@@ -143,8 +175,9 @@ class Search:
         order = sorted(
             candidates,
             key=lambda i: (
-                (i in self.task.optional and i not in forced, i not in forced)
-                + (len(candidates[i]),)
+                i in self.task.optional and i not in forced,
+                i not in forced,
+                len(candidates[i]),
             ),
         )
         steps = _Steps(self, order, candidates, forced)
@@ -227,19 +260,29 @@ class Search:
         return candidate.factor == 1, same
 
     def _carried(self, links: dict[int, Link]) -> Pairing | None:
+        """The pairing if it carries every required row and enough of the others.
+
+        A set of rows that can be matched is part of some largest matching, so
+        the two conditions may be looked at one after the other.
+        """
         task = self.task
-        carrier = match_rows(
+        carrier = self._match(links, task.required)
+        if len(carrier) < task.required:
+            return None
+        if task.choices:
+            everything = self._match(links, self.reference.row_count)
+            if len(everything) - task.required < task.choices:
+                return None
+        return Pairing(links, carrier)
+
+    def _match(self, links: dict[int, Link], reference_rows: int) -> dict[int, int]:
+        return match_rows(
             list(links.values()),
-            range(self.reference.row_count),
+            range(reference_rows),
             range(self.returned.row_count),
             self.budget,
-            distinct=task.distinct,
+            distinct=self.task.distinct,
         )
-        if any(row not in carrier for row in range(task.required)):
-            return None
-        if len(carrier) - task.required < task.choices:
-            return None
-        return Pairing(links, carrier)
 
 
 def _are_proper_fractions(numbers: Sequence[int | float]) -> bool:

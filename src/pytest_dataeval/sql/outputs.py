@@ -216,9 +216,12 @@ class _Trace:
         for source, column in sources:
             if source.query is None:
                 continue
-            for output in self._source_columns(source):
-                if column == WHOLE_ROW or output.name in {column, "", "*"}:
-                    found |= output.fields
+            columns = self._source_columns(source)
+            named = [output for output in columns if output.name == column]
+            if not named:
+                named = [output for output in columns if output.name in {"", "*"}]
+            for output in columns if column == WHOLE_ROW else named:
+                found |= output.fields
         name = use.node.name.lower()
         if not sources and name in use.level.aliases:
             found |= self._alias(use.level, name)

@@ -54,24 +54,16 @@ class ReferenceStore:
         self.folder = folder
         self._memo: dict[ReferenceKey, Reference] = {}
 
-    def get(
-        self,
-        key: ReferenceKey,
-        compute: Callable[[], ResultSet],
-        *,
-        on_disk: bool = True,
-    ) -> Reference:
+    def get(self, key: ReferenceKey, compute: Callable[[], ResultSet]) -> Reference:
         """The reference `key`; `compute` is called if nobody has yet.
 
         A StatementFailed is kept like a result, but not one of kind `broken`:
         that is raised as HarnessBroken, like a folder that cannot be written.
-        `on_disk=False` keeps it in this process only, for values that must not
-        be written anywhere.
         """
         known = self._memo.get(key)
         if known is not None:
             return known
-        found = self._shared(key, compute) if on_disk else _computed(key, compute)
+        found = self._shared(key, compute)
         self._memo[key] = dataclasses.replace(found, fresh=False)
         return found
 

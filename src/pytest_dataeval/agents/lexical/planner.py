@@ -33,7 +33,7 @@ from pytest_dataeval.agents.lexical.subject import (
 )
 
 # Words that nothing explains may weigh so much against those that are explained.
-_UNEXPLAINED = 0.6
+_UNEXPLAINED = 0.45
 
 
 def make_plan(question: Question, knowledge: Knowledge, values: Values) -> Planned:

@@ -1,0 +1,83 @@
+"""No text makes a reader of SQL raise, and none takes it minutes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_dataeval.sql.fields import columns_read, field_hits
+from pytest_dataeval.sql.guard import check
+from pytest_dataeval.sql.order import order_keys, with_order_keys, without_limit
+from pytest_dataeval.sql.outputs import outputs
+from pytest_dataeval.sql.protect import withheld_columns_read
+from pytest_dataeval.sql.rewrite import limited
+from pytest_dataeval.sql.tables import tables_read
+
+WORDS = (
+    "select from where group by order having limit offset fetch top 1 10 * t.* c c.d"
+    " a.b.c.d.e ( ) , ; ' \" ` $$ /* */ -- [ ] { } {# . := :: -> |> case when then end"
+    " not with recursive as t union all except in exists insert into delete exec set"
+    " values pivot unpivot on using join natural lateral cross apply U&\" E'\\ #1"
+    " columns(*) exclude @x #t distinct over partition percent ties rows only option"
+    " for update is null nulls first desc extract(year unnest(t) lambda x:"
+)
+
+PIECES = st.lists(st.sampled_from(WORDS.split()), max_size=30).map(" ".join)
+QUERIES = st.builds(
+    "select {} from {} where {} order by {} {}".format,
+    PIECES,
+    PIECES,
+    PIECES,
+    PIECES,
+    PIECES,
+)
+DIALECTS = st.sampled_from(["duckdb", "postgres", "tsql", "sqlite"])
+
+
+def read_in_every_way(sql: str, dialect: str) -> None:
+    check(sql, dialect, schemas=["main"])
+    tables_read(sql, dialect)
+    columns_read(sql, dialect)
+    withheld_columns_read(sql, dialect, {"main.t": {"a": ""}}, ["main.t.b"])
+    field_hits(sql, dialect, ["a", "t.b", "year(", "sum(c)"])
+    outputs(sql, dialect)
+    order_keys(sql, dialect)
+    with_order_keys(sql, dialect)
+    without_limit(sql, dialect)
+    limited(sql, dialect, 5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(PIECES, QUERIES, st.text(max_size=80)), DIALECTS)
+def test_no_text_raises(sql: str, dialect: str) -> None:
+    read_in_every_way(sql, dialect)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select " + "1+" * 40_000 + "1",
+        "select a from t where " + "a and " * 15_000 + "a",
+        "select " + "a." * 40_000 + "a from t",
+        "select a" + "::int" * 19_000 + " from t",
+        "select 1" + " union select 1" * 6_000,
+        "select " + "- " * 40_000 + "1",
+        "select " + "case " * 19_000 + "1",
+        "select " + ", ".join(["limit"] * 10_000) + " from t limit 3",
+        "select a from t order by " + ", ".join(["limit"] * 10_000) + " limit 300",
+        "select a from " + ", ".join(["t"] * 30_000),
+        "select " + ", ".join(["a"] * 20_000) + " from " + ", ".join(["t"] * 10_000),
+        "with "
+        + ", ".join(f"c{i} as (from c{i - 1})" for i in range(3_000))
+        + " from c1",
+        "select 1 from t " + "join t " * 12_000 + "on 1 " * 3,
+        "select " + "'a'" * 30_000,
+        "/*" * 49_000,
+        "select " + '"' * 49_999,
+        "select $" + "$a" * 40_000,
+    ],
+    ids=lambda sql: sql[:24],
+)
+def test_long_text_is_read_or_given_up(sql: str) -> None:
+    read_in_every_way(sql, "duckdb")
