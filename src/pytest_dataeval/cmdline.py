@@ -69,27 +69,29 @@ def register_short_forms(parser: pytest.Parser) -> None:
     group = parser.getgroup("dataeval")
     for name, metavar, _ in VALUE_OPTIONS:
         for short in (name, *ALIASES.get(name, ())):
-            text = f"short for --dataeval-{name}"
-            _try_option(
-                group, f"--{short}", dest=dest(name), metavar=metavar, help=text
-            )
+            if _is_free(parser, f"--{short}"):
+                text = f"short for --dataeval-{name}"
+                group.addoption(
+                    f"--{short}", dest=dest(name), metavar=metavar, help=text
+                )
     for name, _ in FLAG_OPTIONS:
-        text = f"short for --dataeval-{name}"
-        _try_option(
-            group,
-            f"--{name}",
-            dest=dest(name),
-            action="store_true",
-            default=False,
-            help=text,
-        )
+        if _is_free(parser, f"--{name}"):
+            group.addoption(
+                f"--{name}",
+                dest=dest(name),
+                action="store_true",
+                default=False,
+                help=f"short for --dataeval-{name}",
+            )
 
 
-def _try_option(group: pytest.OptionGroup, name: str, **keywords: object) -> None:
+def _is_free(parser: pytest.Parser, option: str) -> bool:
+    """Whether nobody has registered `option`: then the parser does not know it."""
+    given = f"{option}=x"
     try:
-        group.addoption(name, **keywords)
-    except ValueError:
-        return  # another plugin has the name: the long form stands
+        return given in parser.parse_known_and_unknown_args([given])[1]
+    except pytest.UsageError:
+        return False  # somebody's option, which takes no such value
 
 
 def forget_values(

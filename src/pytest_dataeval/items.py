@@ -51,9 +51,12 @@ def _function(names: Iterable[str]) -> Callable[..., None]:
 
 def bindings_of(item: pytest.Function) -> Bindings:
     """The fixture values that `item` was set up with."""
+    from pytest_dataeval.agents.adapt import adapt
+
     values: dict[str, Any] = item.funcargs
+    has_agent = "dataeval_agent" in values
     return Bindings(
-        agent=values.get("dataeval_agent"),
+        agent=adapt(values["dataeval_agent"]) if has_agent else None,
         token_for=values.get("dataeval_persona_token"),
         warehouse=values.get("dataeval_warehouse"),
     )
@@ -96,7 +99,7 @@ class TrialItem(pytest.Function):
         if outcome.state in ("fail", "xfail", "fault"):
             raise TrialFailed(outcome)
 
-    def repr_failure(  # type: ignore[override]
+    def repr_failure(
         self, excinfo: ExceptionInfo[BaseException], style: str | None = None
     ) -> str | TerminalRepr:
         if isinstance(excinfo.value, TrialFailed):
@@ -104,11 +107,9 @@ class TrialItem(pytest.Function):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return (
-            self.path,
-            self.parent.loaded.line - 1,
-            f"{self.parent.name}::{self.name}",
-        )
+        # a blank and no "::": what repeats the end of the node id, pytest rewrites
+        name = f"{self.parent.name} {self.name}"
+        return self.path, self.parent.loaded.line - 1, name
 
     def __repr__(self) -> str:
         return f"<Trial {self.name}>"

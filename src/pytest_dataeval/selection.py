@@ -16,7 +16,7 @@ from pytest_dataeval.records import TrialKey
 if TYPE_CHECKING:
     from pytest_dataeval.cases.load import LoadedCase
     from pytest_dataeval.engine.project import Project
-    from pytest_dataeval.suites import Suites
+    from pytest_dataeval.engine.suites import Suites
 
 
 def refuse_foreign_options(
@@ -34,12 +34,12 @@ def refuse_foreign_options(
             "counts every answer"
         )
     if (config.getoption("count", None) or 1) > 1:
-        warnings.warn(
+        config.issue_config_time_warning(
             pytest.PytestWarning(
                 "--count (pytest-repeat) does not repeat golden questions; "
                 "use --repeats"
             ),
-            stacklevel=1,
+            stacklevel=2,
         )
     if given.get("concurrency") is not None and part in ("controller", "worker"):
         raise UsageError(
@@ -69,7 +69,7 @@ def refuse_stale_last_failed(config: pytest.Config, items: list[pytest.Item]) ->
     pytest would fall back to all tests, which here means asking everything.
     """
     wanted = config.getoption("lf", False) or config.getoption("failedfirst", False)
-    cache = config.cache
+    cache = getattr(config, "cache", None)  # absent under -p no:cacheprovider
     if not wanted or cache is None:
         return
     failed: Mapping[str, bool] = cache.get("cache/lastfailed", {})

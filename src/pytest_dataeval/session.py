@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,7 @@ from pytest_dataeval.engine.plan import Trial, counts
 from pytest_dataeval.engine.project import Project
 from pytest_dataeval.engine.recording import Recording, context_of
 from pytest_dataeval.engine.schedule import Schedule
+from pytest_dataeval.engine.suites import Suites
 from pytest_dataeval.errors import (
     FileError,
     FileErrors,
@@ -33,9 +35,9 @@ from pytest_dataeval.errors import (
 from pytest_dataeval.items import TrialFailed, TrialItem, bindings_of, trial_of
 from pytest_dataeval.keys import OUTCOME, SESSION
 from pytest_dataeval.records import TrialKey
-from pytest_dataeval.suites import Suites
 
 if TYPE_CHECKING:
+    from pytest_dataeval.cases.load import LoadedFile
     from pytest_dataeval.config import AgentConfig
     from pytest_dataeval.ledger.summary import Summary
     from pytest_dataeval.records import Attempt, Score
@@ -67,22 +69,20 @@ def start_session(config: pytest.Config) -> None:
             manager.register(xdist.ControllerHooks(session), "dataeval-xdist")
         if session.part == "worker":
             session.join(xdist.read_workerinput(config))
-        elif session.part != "dry" and session.suites.named_by(config):
+        elif session.part != "dry" and session.named_files():
             session.prepare()
 
 
-class stopping_pytest:
-    """Turns our errors into pytest's own ways to end a session."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, UsageError | FileError | FileErrors):
-            raise pytest.UsageError(str(error)) from error
-        if isinstance(error, HarnessBroken):
-            text = f"dataeval: not measured: {error.what}: {error}"
-            raise pytest.exit.Exception(text, NOT_MEASURED) from error
+@contextmanager
+def stopping_pytest() -> Iterator[None]:
+    """Turn our errors into pytest's own ways to end a session."""
+    try:
+        yield
+    except (UsageError, FileError, FileErrors) as error:
+        raise pytest.UsageError(str(error)) from error
+    except HarnessBroken as error:
+        text = f"dataeval: not measured: {error.what}: {error}"
+        raise pytest.exit.Exception(text, NOT_MEASURED) from error
 
 
 def part_of(config: pytest.Config) -> Part:
@@ -123,12 +123,18 @@ class RunSession:
         self.planned: dict[str, Trial] = {}
         self.foreign_failures = 0
         self.summary: Summary | None = None
+        self.trouble: str | None = None
 
     def _agent_hook(self, name: str, config: AgentConfig | None) -> object | None:
         found: object | None = self.config.hook.pytest_dataeval_agent(
             name=name, config=config
         )
         return found
+
+    def named_files(self) -> list[LoadedFile]:
+        """The case files that the command line's paths take in."""
+        base = self.config.invocation_params.dir
+        return self.suites.named_by(self.config.args, base)
 
     # ----------------------------------------------------------------- set-up
 
@@ -147,7 +153,7 @@ class RunSession:
             recording.append,
             self.suites.answers(self.project.options.answers),
         )
-        self.engine.preflight(self.suites.named_by(self.config) or self.suites.all())
+        self.engine.preflight(self.named_files() or self.suites.all())
 
     def prepare_folders(self) -> Recording:
         """The run folder, and the place where references are shared."""
@@ -215,8 +221,9 @@ class RunSession:
     def record(self, events: Iterable[dict[str, Any]]) -> None:
         """Append a worker's events to the ledger."""
         assert self.recording is not None
-        for event in events:
-            self.recording.append(event)
+        with stopping_pytest():
+            for event in events:
+                self.recording.append(event)
 
     def worker_lost(self, report: pytest.TestReport) -> None:
         """A trial whose worker died under it: a fault, asked again on resume."""
@@ -303,8 +310,9 @@ class RunSession:
             future = self.schedule.take(trial.nodeid)
         if future is None:
             future = self.engine.start(trial, bindings)
-        asked = self.engine.wait(future)
-        return self.engine.finish(trial, asked, self.user_check(item), bindings)
+        with stopping_pytest():  # only a ledger that cannot be written comes here
+            asked = self.engine.wait(future)
+            return self.engine.finish(trial, asked, self.user_check(item), bindings)
 
     def user_check(self, item: pytest.Item) -> Any:
         """The project's `pytest_dataeval_check` hooks, as the engine calls them."""
@@ -330,7 +338,8 @@ class RunSession:
         report = yield
         trial = trial_of(item)
         if trial is not None and (call.when == "call" or report.failed):
-            self._mark(report, item, trial, call)
+            with stopping_pytest():
+                self._mark(report, item, trial, call)
         return report
 
     def _mark(
@@ -396,10 +405,14 @@ class RunSession:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.schedule is not None:
             self.schedule.cancel()
+        session.exitstatus = self.exit_status(int(exitstatus))
         try:
             if self.recording is not None:
                 self.summary = self.recording.finish(interrupted=exitstatus == 2)
-                session.exitstatus = self.exit_status(int(exitstatus))
+        except HarnessBroken as error:
+            # what was appended is there; the run reads as incomplete
+            self.trouble = str(error)
+            session.exitstatus = NOT_MEASURED
         finally:
             if self.engine is not None:
                 self.engine.close()

@@ -66,6 +66,8 @@ def summary_lines(session: RunSession, width: int) -> list[str]:
     from pytest_dataeval.report.terminal import lines
 
     summary, recording = session.summary, session.recording
+    if session.trouble is not None:
+        return ["", f"dataeval: the run has no summary: {visible(session.trouble)}"]
     if summary is None or recording is None:
         return []
     found = ["", *lines(summary, recording.shown_folder, width=width)]

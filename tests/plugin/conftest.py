@@ -131,7 +131,8 @@ class Project:
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-        return {**kept, "PYTHONPATH": str(self.root), "COLUMNS": "100", **env}
+        path = os.pathsep.join([str(self.root), os.environ.get("PYTHONPATH", "")])
+        return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **env}
 
     def pytest(self, *args: str, timeout_s: float = 120, **env: str) -> Result:
         done = subprocess.run(

@@ -116,7 +116,7 @@ def test_reportinfo_points_at_the_case_in_the_file(words: Project) -> None:
     )
     result = words.pytest("--collect-only", "-q", "-s", "--agents", "mine")
     # 0-based: the first case stands on line 4 of the file
-    assert "AT ('cases/words.yaml', 3, 'L1-right::mine.w1.none.r1')" in result.out
+    assert "AT ('cases/words.yaml', 3, 'L1-right mine.w1.none.r1')" in result.out
 
 
 def test_last_failed_asks_only_what_failed(words: Project) -> None:
@@ -159,12 +159,12 @@ def test_the_plugin_can_be_blocked(words: Project) -> None:
 BAD = {
     "unknown key": (
         "cases:\n  - {id: a, tier: L1, question: q, refrence: {value: [1]}}\n",
-        "bad.yaml:2:38: cases[0] (a).refrence",
+        "bad.yaml:2:36: cases[0] (a).refrence",
         "did you mean 'reference'?",
     ),
     "wrong type": (
         "cases:\n  - {id: a, tier: L1, question: q, revision: two}\n",
-        "bad.yaml:2:38",
+        "bad.yaml:2:36",
         "expected a whole number",
     ),
     "duplicate key": (

@@ -204,7 +204,7 @@ def test_an_agent_that_returns_no_answer_is_a_fault(words: Project) -> None:
     words.agent("return 'It is 42.'", attributes="needs_servers = False")
     result = words.pytest("-q", "--agents", "mine", "-k", "L1-right")
     assert result.status == 6
-    assert "ask returned str, not an Answer" in result.text
+    assert "not a pytest_dataeval.Answer" in result.text
 
 
 @pytest.mark.parametrize(

@@ -191,10 +191,9 @@ def failed(**changes: Any) -> TrialOutcome:
 
 def test_a_failure_shows_both_results_side_by_side() -> None:
     assert failure_lines(failed()) == [
+        "wrong_rows: 1 of 2 reference rows was not returned",
         "question",
         "  Which support team resolves tickets fastest?",
-        "reason",
-        "  wrong_rows: 1 of 2 reference rows was not returned",
         "stated figure: 502",
         "reference: 2 rows                      | returned: 12 or more rows",
         "team       minutes                     | n",

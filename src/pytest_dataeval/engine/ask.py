@@ -23,7 +23,7 @@ from pytest_dataeval.records import (
 )
 
 if TYPE_CHECKING:
-    from pytest_dataeval.agents.base import Agent
+    from pytest_dataeval.agents.adapt import AdaptedAgent
     from pytest_dataeval.mcp.toolbox import Toolbox
 
 #: How long an agent may take to end after it was cancelled.
@@ -94,7 +94,7 @@ class Terms:
 
 
 async def ask_once(
-    agent: Agent,
+    agent: AdaptedAgent,
     question: str,
     persona: str | None,
     terms: Terms,
@@ -105,7 +105,6 @@ async def ask_once(
     catalog_had_definitions: bool = False,
 ) -> Asked:
     """Ask `agent` once in a fresh conversation. Never raises but on cancellation."""
-    agent_name = str(getattr(agent, "name", None) or type(agent).__name__)
     toolbox: Toolbox | None = None
     try:
         try:
@@ -136,14 +135,9 @@ async def ask_once(
             return Asked(None, Fault.of(problem))
         if problem is not None:
             detail = f"{type(problem).__name__}: {problem}"
-            return Asked(None, Fault("agent_error", agent_name, detail))
-        if not isinstance(answer, Answer):
-            detail = (
-                f"ask returned {type(answer).__name__}, not an Answer; return "
-                "pytest_dataeval.Answer(text=...)."
-            )
-            return Asked(None, Fault("agent_error", agent_name, detail))
-        attempt = _attempt(answer, toolbox, agent_name)
+            return Asked(None, Fault("agent_error", agent.name, detail))
+        assert answer is not None
+        attempt = _attempt(answer, toolbox, agent.name)
         attempt = replace(
             attempt,
             started=started,
@@ -157,8 +151,8 @@ async def ask_once(
 
 
 async def _within(
-    agent: Agent, question: str, context: AskContext
-) -> tuple[Answer | Any, BaseException | None]:
+    agent: AdaptedAgent, question: str, context: AskContext
+) -> tuple[Answer | None, BaseException | None]:
     """The agent's answer or what it raised, within the budget.
 
     A separate task, so that an agent which swallows its cancellation cannot hold

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_dataeval.agents.base import Agent
+    from pytest_dataeval.agents.adapt import AdaptedAgent
     from pytest_dataeval.warehouse.base import Warehouse
 
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Bindings:
     """Replacements for one trial; None means that the engine's own part stands."""
 
-    agent: Agent | None = None
+    agent: AdaptedAgent | None = None
     token_for: Callable[[str], str | None] | None = None
     warehouse: Warehouse | None = None
 

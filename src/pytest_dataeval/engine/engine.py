@@ -32,7 +32,7 @@ from pytest_dataeval.records import (
 )
 
 if TYPE_CHECKING:
-    from pytest_dataeval.agents.base import Agent
+    from pytest_dataeval.agents.adapt import AdaptedAgent
     from pytest_dataeval.agents.replay import Answers
     from pytest_dataeval.cases.load import LoadedFile
     from pytest_dataeval.engine.facade import ToolFacade
@@ -77,7 +77,7 @@ class Engine:
         self._sink = sink
         self._sink_lock = threading.Lock()
         self._loop: BackgroundLoop | None = None
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, AdaptedAgent] = {}
         self._asking: dict[str, Trial] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
         self._maskers: dict[tuple[str, str, int], Masker] = {}
@@ -101,7 +101,7 @@ class Engine:
             )
         return self._provider
 
-    def agent(self, name: str) -> Agent:
+    def agent(self, name: str) -> AdaptedAgent:
         """The configured agent `name`, made once a process."""
         if name not in self._agents:
             from pytest_dataeval.agents.load import Services, make_agent
@@ -157,7 +157,7 @@ class Engine:
         for name in warehouses:
             project.prepare_warehouse(name)
         agents = [self.agent(name) for name in project.axes.agents]
-        if any(getattr(agent, "needs_servers", True) for agent in agents):
+        if any(agent.needs_servers for agent in agents):
             self._check_servers(warehouses, files)
 
     def _check_servers(
@@ -199,7 +199,7 @@ class Engine:
             return future
         return self.loop.submit(self._ask(trial, agent, bindings))
 
-    async def _ask(self, trial: Trial, agent: Agent, bindings: Bindings) -> Asked:
+    async def _ask(self, trial: Trial, agent: AdaptedAgent, bindings: Bindings) -> Asked:
         async with self._slot(trial.key.agent, agent):
             asked = await self._converse(trial, agent, bindings)
             if asked.fault is not None:
@@ -209,7 +209,7 @@ class Engine:
             self._record_attempt(trial, asked)
         return asked
 
-    async def _converse(self, trial: Trial, agent: Agent, bindings: Bindings) -> Asked:
+    async def _converse(self, trial: Trial, agent: AdaptedAgent, bindings: Bindings) -> Asked:
         """One fresh conversation, known by its id while it lasts."""
         conversation = uuid.uuid4().hex
         self._asking[conversation] = trial
@@ -241,7 +241,7 @@ class Engine:
         self,
         conversation: str,
         trial: Trial,
-        agent: Agent,
+        agent: AdaptedAgent,
         provider: Provider | None,
         token_for: TokenFor | None,
     ) -> Asked:
@@ -249,11 +249,10 @@ class Engine:
         arm = project.arms[trial.key.arm]
         config = project.settings.config.agents.get(trial.key.agent)
         persona = project.persona_of(trial.loaded.case)
-        needs_servers = getattr(agent, "needs_servers", True)
         warehouse = trial.suite_file.warehouse
 
         async def open_toolbox() -> Any:
-            if not needs_servers or not self._has_servers(warehouse):
+            if not agent.needs_servers or not self._has_servers(warehouse):
                 return None
             return await (provider or self.provider).open(
                 arm, persona, warehouse, token_for or project.token_for
@@ -280,7 +279,7 @@ class Engine:
     def _has_servers(self, warehouse: str | None) -> bool:
         return bool(self.project.settings.config.servers) or warehouse is not None
 
-    def _slot(self, name: str, agent: Agent) -> asyncio.Semaphore:
+    def _slot(self, name: str, agent: AdaptedAgent) -> asyncio.Semaphore:
         """One semaphore for all agents if --concurrency is given, else one each."""
         limit = self.project.options.concurrency
         key = "" if limit is not None else name
@@ -351,6 +350,10 @@ class Engine:
         if asked.fault is not None:
             return self._faulted(trial, asked.fault)
         assert asked.attempt is not None
+        expected = (bindings.agent or self.agent(trial.key.agent)).name
+        if asked.attempt.agent != expected:
+            detail = f"{asked.attempt.agent!r} answered where {expected!r} was to"
+            return self._faulted(trial, Fault("wrong_agent", trial.nodeid, detail))
         prior = self.prior(trial.key)
         if prior is not None and prior.score is not None:
             return self._outcome(trial, prior.score, asked.attempt, None)
@@ -457,6 +460,8 @@ class Engine:
     def close(self) -> None:
         """Cancel what is in flight, close sessions and warehouses."""
         if self._loop is not None:
+            for agent in self._agents.values():
+                self._loop.run(agent.aclose())
             if self._provider is not None:
                 self._loop.run(self._provider.aclose())
             self._loop.stop()
@@ -464,6 +469,6 @@ class Engine:
         self.project.close()
 
 
-def concurrency_of(agent: Agent) -> int:
+def concurrency_of(agent: AdaptedAgent) -> int:
     """Asks in flight by default: agents that wait overlap, others do not."""
-    return CONCURRENCY_WAITING if getattr(agent, "waits", True) else 1
+    return CONCURRENCY_WAITING if agent.waits else 1

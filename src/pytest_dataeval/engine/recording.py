@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataeval.engine.prior import Prior
 from pytest_dataeval.ledger.read import Planned, RunView, load
@@ -97,21 +98,22 @@ class Recording:
             self.run.finish("aborted", "it ended before anything was planned")
             return None
         view = load(self.folder)
-        summary = summarise(view)
-        self.run.write_summary(summary.to_json())
         missing = [
             planned
             for planned in view.plan
             if (record := view.trials.get(planned.key)) is None or record.score is None
         ]
-        if not missing:
-            self.incomplete = False
-            self.run.finish("complete")
-        else:
+        status: Literal["complete", "incomplete"] = "complete"
+        reason = None
+        if missing:
+            status = "incomplete"
             why = "interrupted" if interrupted else "not all trials were scored"
-            self.run.finish(
-                "incomplete", f"{why}: {len(missing)} of {len(view.plan)} are missing"
-            )
+            reason = f"{why}: {len(missing)} of {len(view.plan)} are missing"
+        self.incomplete = bool(missing)
+        info = replace(view.info, status=status, reason=reason)
+        summary = summarise(replace(view, info=info))
+        self.run.write_summary(summary.to_json())
+        self.run.finish(status, reason)
         return summary
 
     def close(self) -> None:

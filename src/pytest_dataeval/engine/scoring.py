@@ -57,7 +57,7 @@ class Scorer:
         case = trial.loaded.case
         if case.reference is None:
             return None
-        persona = self._reference_persona(trial)
+        persona = self.reference_persona(trial)
         return self._stored(
             trial, "reference", persona, lambda: self._compute(trial, persona)
         )
@@ -81,7 +81,8 @@ class Scorer:
         assert reference.sql is not None
         return self.run(trial, reference.sql, persona)
 
-    def _reference_persona(self, trial: Trial) -> str | None:
+    def reference_persona(self, trial: Trial) -> str | None:
+        """Whose rights the case's reference is read with; None is the owner."""
         reference = trial.loaded.case.reference
         if reference is not None and reference.persona == "owner":
             return None
@@ -213,7 +214,7 @@ class Scorer:
     def _fulfil(self, trial: Trial, need: Any, persona: str | None) -> Outcome:
         if need.role == "answer":
             return self._outcome(trial, need.sql, persona)
-        as_who = self._reference_persona(trial)
+        as_who = self.reference_persona(trial)
         found = self._stored(
             trial, need.key, as_who, lambda: self.run(trial, need.sql, as_who)
         )

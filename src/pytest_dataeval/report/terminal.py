@@ -168,10 +168,9 @@ def failure_lines(outcome: TrialOutcome, *, width: int = 80) -> list[str]:
     All text is an agent's or a warehouse's, and none of it can act on the
     terminal.
     """
-    found = ["question"]
+    found = paragraph(outcome.reason, width, MAX_ANSWER_LINES, indent="")
+    found.append("question")
     found += paragraph(outcome.question, width, MAX_ANSWER_LINES)
-    found.append("reason")
-    found += paragraph(outcome.reason, width, MAX_ANSWER_LINES)
     score = outcome.score
     if score is not None and score.stated_value is not None:
         found += paragraph(f"stated figure: {score.stated_value}", width, 2, "")

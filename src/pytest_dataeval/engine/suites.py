@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dataeval.errors import FileError, FileErrors
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_dataeval.agents.replay import Answers
     from pytest_dataeval.cases.load import LoadedFile
     from pytest_dataeval.config import Settings
@@ -64,19 +62,21 @@ class Suites:
         """Every case file that can be read; pytest reports the others."""
         return self._readable(list(self._paths()))
 
-    def named_by(self, config: pytest.Config) -> list[LoadedFile]:
-        """The case files that the command line's paths take in."""
-        named = [
-            (config.invocation_params.dir / argument.split("::")[0]).resolve()
-            for argument in config.args
+    def named_by(self, arguments: Sequence[str], base: Path) -> list[LoadedFile]:
+        """The readable case files that the command line's paths take in."""
+        return self._readable(self.paths_named_by(arguments, base))
+
+    def paths_named_by(self, arguments: Sequence[str], base: Path) -> list[Path]:
+        """Candidates that are, or lie below, one of `arguments`.
+
+        These count from `base` and may be node ids, whose `::...` is left out.
+        """
+        named = [(base / argument.split("::")[0]).resolve() for argument in arguments]
+        return [
+            path
+            for path in self._paths()
+            if any(path == name or path.is_relative_to(name) for name in named)
         ]
-        return self._readable(
-            [
-                path
-                for path in self._paths()
-                if any(path == name or path.is_relative_to(name) for name in named)
-            ]
-        )
 
     def _readable(self, paths: list[Path]) -> list[LoadedFile]:
         found = []
