@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -79,7 +80,7 @@ class TrialItem(pytest.Function):
         super().__init__(**keywords)
         self.bound = bound
 
-    @property
+    @cached_property
     def trial(self) -> Trial:
         from pytest_dataeval.engine.plan import Trial
 

@@ -358,13 +358,15 @@ class Score:
     hits: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        return {name: getattr(self, name) for name in _SCORE_FIELDS}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Score:
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {k: v for k, v in data.items() if k in known}
+        values = {k: v for k, v in data.items() if k in _SCORE_FIELDS}
         if values.get("pairing") is not None:
             values["pairing"] = tuple(tuple(pair) for pair in values["pairing"])
         values["hits"] = tuple(values.get("hits") or ())
         return cls(**values)
+
+
+_SCORE_FIELDS = tuple(f.name for f in dataclasses.fields(Score))

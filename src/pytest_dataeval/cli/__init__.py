@@ -1,0 +1,1 @@
+"""The program `pytest-dataeval`: what can be done without asking an agent."""

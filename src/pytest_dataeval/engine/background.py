@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -30,14 +30,25 @@ class BackgroundLoop:
         """Start `coroutine`; the future gives its result in any thread."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
+    def submit_all(
+        self, work: Sequence[tuple[Future[T], Coroutine[Any, Any, T]]]
+    ) -> None:
+        """Start coroutines with one wake-up; each future gives its result.
+
+        A future that is cancelled cancels its coroutine.
+        """
+
+        def begin() -> None:
+            for future, coroutine in work:
+                _chain(self._loop.create_task(coroutine), future, self._loop)
+
+        self._loop.call_soon_threadsafe(begin)
+
     def run(
         self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None
     ) -> T:
         """Run `coroutine` and wait for its result."""
         return self.submit(coroutine).result(timeout_s)
-
-    def call_soon(self, callback: Any, *arguments: Any) -> None:
-        self._loop.call_soon_threadsafe(callback, *arguments)
 
     def stop(self, grace_s: float = 5.0) -> None:
         """Cancel every task, give each `grace_s` to end, and end the thread."""
@@ -59,3 +70,26 @@ class BackgroundLoop:
         self._thread.join(grace_s)
         if not self._thread.is_alive():
             self._loop.close()
+
+
+def _chain(
+    task: asyncio.Task[T], future: Future[T], loop: asyncio.AbstractEventLoop
+) -> None:
+    """Hand the end of `task` to `future`, and a cancellation the other way."""
+
+    def ended(task: asyncio.Task[T]) -> None:
+        # whoever cancelled the future meanwhile no longer wants its result
+        with contextlib.suppress(InvalidStateError):
+            if task.cancelled():
+                future.cancel()
+            elif (error := task.exception()) is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+    def cancelled(future: Future[T]) -> None:
+        if future.cancelled() and not task.done():
+            loop.call_soon_threadsafe(task.cancel)
+
+    task.add_done_callback(ended)
+    future.add_done_callback(cancelled)

@@ -10,7 +10,7 @@ import asyncio
 import datetime as dt
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +80,7 @@ class Engine:
         self._agents: dict[str, AdaptedAgent] = {}
         self._asking: dict[str, Trial] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self._maskers: dict[tuple[str, str, int], Masker] = {}
+        self._maskers: dict[tuple[tuple[str, ...], tuple[str, ...]], Masker] = {}
         self._provider: Provider | None = None
 
     # ------------------------------------------------------------------ parts
@@ -123,14 +123,12 @@ class Engine:
 
     def masker(self, trial: Trial) -> Masker:
         """Masks secrets and the case's protected values. Raises HarnessBroken."""
-        # a secret that was resolved meanwhile calls for a new masker
-        secrets = self.project.settings.secrets
-        key = (trial.key.suite, trial.key.case, len(secrets))
-        if key not in self._maskers:
-            from pytest_dataeval.redact import Masker
+        from pytest_dataeval.redact import Masker
 
-            protected = self.scorer.protected(trial)
-            self._maskers[key] = Masker(secrets, protected)
+        # a secret that was resolved meanwhile calls for a new masker
+        key = (self.project.settings.secrets, self.scorer.protected(trial))
+        if key not in self._maskers:
+            self._maskers[key] = Masker(*key)
         return self._maskers[key]
 
     def emit(self, event: dict[str, Any]) -> None:
@@ -186,20 +184,36 @@ class Engine:
 
     def start(self, trial: Trial, bindings: Bindings = UNBOUND) -> Future[Asked]:
         """Begin the ask of `trial`; what `bindings` names replaces our own parts."""
-        future: Future[Asked] = Future()
-        prior = self.prior(trial.key)
-        if prior is not None:
-            future.set_result(Asked(prior.attempt, None))
-            return future
-        try:
-            self.masker(trial)
-            agent = bindings.agent or self.agent(trial.key.agent)
-        except HarnessBroken as error:
-            future.set_result(Asked(None, Fault.of(error)))
-            return future
-        return self.loop.submit(self._ask(trial, agent, bindings))
+        (future,) = self.start_all([trial], bindings)
+        return future
 
-    async def _ask(self, trial: Trial, agent: AdaptedAgent, bindings: Bindings) -> Asked:
+    def start_all(
+        self, trials: Sequence[Trial], bindings: Bindings = UNBOUND
+    ) -> list[Future[Asked]]:
+        """Begin several asks, in this order."""
+        futures: list[Future[Asked]] = []
+        asks: list[tuple[Future[Asked], Coroutine[Any, Any, Asked]]] = []
+        for trial in trials:
+            future: Future[Asked] = Future()
+            futures.append(future)
+            prior = self.prior(trial.key)
+            if prior is not None:
+                future.set_result(Asked(prior.attempt, None))
+                continue
+            try:
+                self.masker(trial)
+                agent = bindings.agent or self.agent(trial.key.agent)
+            except HarnessBroken as error:
+                future.set_result(Asked(None, Fault.of(error)))
+                continue
+            asks.append((future, self._ask(trial, agent, bindings)))
+        if asks:
+            self.loop.submit_all(asks)
+        return futures
+
+    async def _ask(
+        self, trial: Trial, agent: AdaptedAgent, bindings: Bindings
+    ) -> Asked:
         async with self._slot(trial.key.agent, agent):
             asked = await self._converse(trial, agent, bindings)
             if asked.fault is not None:
@@ -209,7 +223,9 @@ class Engine:
             self._record_attempt(trial, asked)
         return asked
 
-    async def _converse(self, trial: Trial, agent: AdaptedAgent, bindings: Bindings) -> Asked:
+    async def _converse(
+        self, trial: Trial, agent: AdaptedAgent, bindings: Bindings
+    ) -> Asked:
         """One fresh conversation, known by its id while it lasts."""
         conversation = uuid.uuid4().hex
         self._asking[conversation] = trial
@@ -316,7 +332,9 @@ class Engine:
             ),
         )
         event = attempt_event(trial.key, asked.attempt, transcript=path, sha256=sha)
-        self.emit(self._stamp(masker.data(event), trial))
+        masked = masker.event(event)
+        masked["transcript"] = event["transcript"]  # a path, which must be found
+        self.emit(self._stamp(masked, trial))
 
     def _stamp(self, event: dict[str, Any], trial: Trial) -> dict[str, Any]:
         """Add whose event it is; after masking, which must not touch identity."""
@@ -332,7 +350,7 @@ class Engine:
 
         event = fault_event(trial.key, fault.what, fault.where, fault.detail)
         try:
-            event = self.masker(trial).data(event)
+            event = self.masker(trial).event(event)
         except HarnessBroken:
             event = {**event, "detail": "withheld: the case's secrets are unknown"}
         self.emit(self._stamp(event, trial))
@@ -393,9 +411,9 @@ class Engine:
         )
         for event in references:
             event["result"] = score.reference_result
-            self.emit(self._stamp(masker.data(event), trial))
-        event = masker.data(score_event(trial.key, score))
-        self.emit(self._stamp(event, trial))
+            self.emit(self._stamp(masker.event(event), trial))
+        score = Score.from_json(masker.event(score.to_json()))
+        self.emit(self._stamp(score_event(trial.key, score), trial))
         return self._outcome(trial, score, attempt, scored, reference, answer)
 
     def _outcome(
@@ -416,7 +434,7 @@ class Engine:
             key=trial.key,
             state=state,
             question=trial.question,
-            score=Score.from_json(masker.data(score.to_json())),
+            score=score,
             attempt=replace(
                 attempt,
                 text=masker.text(attempt.text) if attempt.text is not None else None,

@@ -46,5 +46,9 @@ def _probe(trial: Trial) -> str:
         if not isinstance(entry, str):
             return entry.sql
     expected = case.expected_tables
-    tables = [] if expected is None else [*expected.all, *functools.reduce(operator.iadd, expected.any_of, [])]
+    tables = (
+        []
+        if expected is None
+        else [*expected.all, *functools.reduce(operator.iadd, expected.any_of, [])]
+    )
     return WRITE_PROBE.format(table=tables[0] if tables else "no_such_table")

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 AHEAD = 4
 
 
+#: How few may be left before more are started, in multiples of the same.
+REFILL = 2
+
+
 class Schedule:
     """Starts asks in the order of the plan, a bounded way ahead.
 
@@ -32,19 +36,22 @@ class Schedule:
         self._futures: dict[int, Future[Asked]] = {}
         self._started = 0
         self._ahead = in_flight * AHEAD
+        self._refill = in_flight * REFILL if in_flight > 1 else 0
 
     def take(self, nodeid: str) -> Future[Asked] | None:
         """The ask of `nodeid`, begun now at the latest; None if it is not ours."""
         index = self._index.get(nodeid)
         if index is None:
             return None
-        self._start_until(index + self._ahead)
+        if self._started - index <= self._refill:
+            self._start_until(index + self._ahead)
         return self._futures.pop(index)
 
     def _start_until(self, end: int) -> None:
-        while self._started < min(end, len(self._trials)):
-            trial = self._trials[self._started]
-            self._futures[self._started] = self._engine.start(trial)
+        """Start asks in one go: each wake-up of the loop's thread costs."""
+        trials = self._trials[self._started : end]
+        for future in self._engine.start_all(trials):
+            self._futures[self._started] = future
             self._started += 1
 
     def cancel(self) -> None:

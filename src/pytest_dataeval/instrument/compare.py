@@ -40,16 +40,20 @@ class Boundary:
 class Comparison:
     """How a result compares with the reference; extra rows are not judged here.
 
-    `columns` pairs reference column names with returned ones; `left_out` are
-    indexes of optional reference columns that the result does not have.
+    `columns` pairs reference column names with returned ones, `paired` are the
+    indexes of the latter; `left_out` are indexes of optional reference columns
+    that the result does not have. `reference` is what was matched: at a LIMIT
+    some of its rows may stand in for others that tie.
     """
 
     match: bool
     reason: str | None = None
     detail: str = ""
     columns: tuple[tuple[str, str], ...] = ()
+    paired: frozenset[int] = frozenset()
     extra_rows: int = 0
     left_out: frozenset[int] = frozenset()
+    reference: ResultSet | None = None
 
 
 def compare(
@@ -112,6 +116,7 @@ class _Sides:
             required=required,
             choices=self.choices,
         )
+        self.rows = rows
         self.left = Table(reference, rows)
         self.right = Table(returned)
         self.budget = Budget()
@@ -140,9 +145,22 @@ class _Sides:
                 (self.left.names[index], self.right.names[link.column])
                 for index, link in pairing.links.items()
             ),
+            paired=frozenset(link.column for link in pairing.links.values()),
             extra_rows=self._extra_rows(pairing),
             left_out=frozenset(range(len(self.left.names))) - pairing.links.keys(),
+            reference=self._matched_reference(pairing),
         )
+
+    def _matched_reference(self, pairing: Pairing) -> ResultSet:
+        if not self.choices:
+            return self.reference
+        required = self.task.required
+        carried = pairing.match(
+            range(self.left.row_count), range(self.right.row_count), self.budget
+        )
+        chosen = [row for row in carried if row >= required][: self.choices]
+        rows = (*range(required), *sorted(chosen))
+        return replace(self.reference, rows=tuple(self.rows[row] for row in rows))
 
     def _extra_rows(self, pairing: Pairing) -> int:
         if not self.distinct:

@@ -76,9 +76,13 @@ class Prose:
         """Where one of `names` stands as whole words and is not negated."""
         spans: set[Span] = set()
         for name in names:
-            pattern, is_code = _name_pattern(name)
-            if pattern is None:
+            parts, is_code = _name_parts(name)
+            # Cheap, and enough for nearly all of a long reference's names.
+            if not parts or any(p not in self.text for p in parts if is_code):
                 continue
+            if any(p not in self.folded for p in parts if p.isalnum() and not is_code):
+                continue
+            pattern = _name_pattern(parts)
             for match in pattern.finditer(self.text if is_code else self.folded):
                 if not _NEGATED_NAME.search(self.text[: match.start()][-40:]):
                     spans.add(match.span())
@@ -106,14 +110,17 @@ def _fold(text: str) -> str:
     return "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
-@lru_cache(maxsize=4096)
-def _name_pattern(name: str) -> tuple[re.Pattern[str] | None, bool]:
+def _name_parts(name: str) -> tuple[tuple[str, ...], bool]:
+    """A name's words and signs, and whether its case matters."""
     name = unicodedata.normalize("NFC", name).strip()
     # IN, OR and US are words of any English sentence: a code keeps its case.
     is_code = len(name) <= 3 and name.isalpha() and name.isupper()
-    parts = re.findall(r"[^\W_]+|[&+#]", name if is_code else _fold(name))
-    if not parts:
-        return None, False
+    folded = name if is_code else _fold(name)
+    return tuple(re.findall(r"[^\W_]+|[&+#]", folded)), is_code
+
+
+@lru_cache(maxsize=4096)
+def _name_pattern(parts: tuple[str, ...]) -> re.Pattern[str]:
     pattern = r"(?<![^\W_])"
     for before, part in zip(["", *parts], parts, strict=False):
         if part in "+#":
@@ -124,7 +131,7 @@ def _name_pattern(name: str) -> tuple[re.Pattern[str] | None, bool]:
             pattern += r"[\W_]{0,3}" * bool(before) + re.escape(part)
         else:
             pattern += r"[\W_]{1,3}" + re.escape(part)
-    return re.compile(pattern + r"(?![^\W_])"), is_code
+    return re.compile(pattern + r"(?![^\W_])")
 
 
 def text_names(value: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:

@@ -34,6 +34,12 @@ _DIRECT_LINK = re.compile(
 )
 
 
+#: Figures of a long reference that are counted as stated or not.
+MOST_COUNTED = 500
+#: Rows of a reference that a text can be expected to state one by one.
+MOST_STATED_ROWS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What the prose states of a reference.
@@ -107,8 +113,11 @@ class Rule:
         if isinstance(state, list):
             return self._named_columns(state)
         cells = [(row, i) for row in range(len(self._cells)) for i in self._figures]
-        cells = [cell for cell in cells if self._target(*cell) is not None]
-        stated = sum(self.is_stated(*cell) for cell in cells)
+        cells = [cell for cell in cells if self._cells[cell[0]][cell[1]] is not None]
+        counted = cells if state == "all" else cells[:MOST_COUNTED]
+        stated = sum(self.is_stated(*cell) for cell in counted)
+        if not stated:
+            stated = any(self.is_stated(*cell) for cell in cells[MOST_COUNTED:])
         detail = self._counted(stated, len(cells))
         if state == "all":
             names, missing = self._names_stated()
@@ -296,8 +305,10 @@ class Rule:
         return all(self.prose.mentions(names) for names in row.names)
 
     def _is_every_row_stated(self) -> bool:
+        if len(self._rows) > MOST_STATED_ROWS:
+            return False
         for number, row in enumerate(self._rows):
-            if not self._named(row):
+            if not (row.names or row.targets) or not self._named(row):
                 return False
             if row.targets and not any(
                 self.is_stated(number, i) for i in self._figures

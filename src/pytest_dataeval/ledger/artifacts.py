@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_dataeval.ledger.files import json_bytes, write_whole
+from pytest_dataeval.ledger.files import json_bytes, write_new, write_whole
 from pytest_dataeval.records import ResultSet, TrialKey
 from pytest_dataeval.warehouse.results import result_sha256
 
@@ -58,7 +58,7 @@ class Artifacts:
         content = json_bytes(data, indent=1) + b"\n"
         sha256 = hashlib.sha256(content).hexdigest()
         relative = f"transcripts/{_stem(key)}-{sha256[:16]}.json"
-        write_whole(self.folder / relative, content)
+        write_new(self.folder, relative, content)
         return relative, sha256
 
     def read_transcript(self, path: str) -> Any:
