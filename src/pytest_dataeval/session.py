@@ -405,7 +405,8 @@ class RunSession:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.schedule is not None:
             self.schedule.cancel()
-        session.exitstatus = self.exit_status(int(exitstatus))
+        if self.part in ("serial", "controller"):
+            session.exitstatus = self.exit_status(int(exitstatus))
         try:
             if self.recording is not None:
                 self.summary = self.recording.finish(interrupted=exitstatus == 2)

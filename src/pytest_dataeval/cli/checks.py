@@ -305,9 +305,10 @@ class _CaseCheck:
                 "warehouse_unreachable", f"warehouse {name}", error.message
             ) from error
         remedy = REMEDIES[error.kind]
+        message = self._message(statement, error)
         return (
             f"it did not run as {statement.persona or 'the owner'} ({error.kind}): "
-            f"{self._message(statement, error).rstrip('.')}. {remedy}"
+            f"{message}{'' if message.endswith(('.', '!')) else '.'} {remedy}"
         )
 
     def _message(self, statement: _Statement, error: StatementFailed) -> str:

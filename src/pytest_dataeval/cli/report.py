@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pytest_dataeval.cli.status import FINE, NOT_MEASURED
-from pytest_dataeval.errors import UsageError
+from pytest_dataeval.errors import HarnessBroken, UsageError
 from pytest_dataeval.ledger.files import json_bytes
 from pytest_dataeval.ledger.read import load
 from pytest_dataeval.ledger.summary import Summary, summarise
@@ -38,11 +38,20 @@ def _summary(folder: Path) -> Summary:
             f"{folder} is no run folder; runs lie in .dataeval/runs/ of their project"
         )
     try:
-        return summarise(load(folder))
+        view = load(folder)
     except OSError as error:
         raise UsageError(
             f"{error.filename or folder} cannot be read: {error.strerror or error}"
         ) from error
+    except (AttributeError, KeyError, TypeError) as error:
+        # JSON, but not of ours: another program may have a run.json too.
+        raise HarnessBroken(
+            "ledger_damaged",
+            str(folder),
+            f"a file in it is not of the form that a run has ({error!r}).",
+            "Restore it from a copy, or name another folder.",
+        ) from error
+    return summarise(view)
 
 
 def _width() -> int:

@@ -17,7 +17,7 @@ def tie_at_limit(
     LIMIT, if it has one. Also None where the SQL is too unusual to be told.
     """
     order = order_keys(sql, dialect)
-    if order is None or order.limit is None or order.with_ties:
+    if order is None or not order.limit or order.with_ties:
         return None
     whole = without_limit(sql, dialect)
     keyed = None if whole is None else with_order_keys(whole, dialect)

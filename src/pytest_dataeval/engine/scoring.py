@@ -158,7 +158,7 @@ class Scorer:
             )
         withheld = self.project.withheld(persona)
         if withheld:
-            _refuse_withheld(sql, warehouse.dialect, warehouse.columns(), withheld)
+            _refuse_withheld(sql, warehouse, withheld)
         try:
             return warehouse.run(sql, persona=persona)
         except StatementFailed as error:
@@ -269,16 +269,17 @@ class Scored:
         return replace(self.score, reference_result=reference, answer_result=answer)
 
 
-def _refuse_withheld(
-    sql: str,
-    dialect: str,
-    columns: Mapping[str, Mapping[str, str]],
-    withheld: frozenset[str],
-) -> None:
+def _refuse_withheld(sql: str, warehouse: Warehouse, withheld: frozenset[str]) -> None:
     """Raise StatementFailed if `sql` reads a withheld column, or might."""
     from pytest_dataeval.sql.protect import withheld_columns_read
 
-    read = withheld_columns_read(sql, dialect, columns, withheld)
+    read = withheld_columns_read(
+        sql,
+        warehouse.dialect,
+        warehouse.columns(),
+        withheld,
+        default_schema=warehouse.default_schema,
+    )
     if read is None:
         raise StatementFailed(
             "refused", "the columns it reads cannot be told, and some are withheld"

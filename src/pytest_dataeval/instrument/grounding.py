@@ -56,11 +56,12 @@ def _tables(
 
     read: set[str] = set()
     is_told = False
-    is_unparsed = True
-    for statement in ran(attempt.statements):
+    statements = ran(attempt.statements)
+    is_unparsed = dialect is None or not statements
+    for statement in statements:
         if dialect is not None:
             found = tables_read(statement.sql, dialect, default_schema=default_schema)
-            is_unparsed = found is None
+            is_unparsed = is_unparsed or found is None
             read |= found or set()
         if statement.tables is not None:
             is_told = True

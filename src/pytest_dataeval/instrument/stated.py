@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataeval.instrument.cells import is_number, parse_iso, read, rule_for
+from pytest_dataeval.instrument.contradiction import NamedRow, contradiction
 from pytest_dataeval.instrument.figures import Figure
-from pytest_dataeval.instrument.prose import Prose, Span, date_names, text_names
+from pytest_dataeval.instrument.prose import Prose, date_names, text_names
 from pytest_dataeval.instrument.targets import Target, states
 from pytest_dataeval.records import ResultSet
 
@@ -26,14 +27,6 @@ _FALLING = re.compile(
     r"(?:^|_|\b)(?:drop|dropp\w*|decreas\w*|declin\w*|fall|fell|loss|lost|reduc\w*"
     r"|shr[iau]nk|churn\w*|down|lower|fewer|less|saving\w*|saved)(?:$|_|\b)"
 )
-_DIRECT_LINK = re.compile(
-    r"[\s\W]*(?:(?:has|had|have|with|is|was|are|were|at|averages?|totals?|totalled"
-    r"|totaled|takes?|took|reached|made|brought in|saw|about|around|roughly"
-    r"|approximately|only|just|a|an|the)\b[\s\W]*){0,4}",
-    re.IGNORECASE,
-)
-
-
 #: Figures of a long reference that are counted as stated or not.
 MOST_COUNTED = 500
 #: Rows of a reference that a text can be expected to state one by one.
@@ -90,13 +83,18 @@ class Rule:
         self._figures = [i for i in self._numeric if i not in self._labels]
         self._stated: dict[tuple[int, int], bool] = {}
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether the reference holds a number that a text can state."""
+        return bool(self._figures)
+
     # -------------------------------------------------------------- the rule
 
     def judge(self) -> Statement:
         """Apply the case's `state` to the prose."""
         holds, reason, detail = self._judged()
         contradicted = self._contradiction()
-        if contradicted and self.case.state != "none":
+        if contradicted:
             holds, reason, detail = False, "figure_contradicted", contradicted
         return Statement(
             holds,
@@ -335,89 +333,16 @@ class Rule:
         return None
 
     def _contradiction(self) -> str:
-        """A named row beside figures of which none is its own; else empty."""
         names = self._row_names() if self._figures else None
-        if names is None:
+        if names is None or self.case.state == "none":
             return ""
-        beside = self._figures_beside(names)
-        for number, mentions in beside.items():
-            row = self._rows[number]
-            if not row.targets or any(
-                states(figure, target)
-                for figures in mentions
-                for figure, _ in figures
-                for target in row.targets
-            ):
-                continue
-            for figures in mentions:
-                for figure, is_direct in figures:
-                    if is_direct or self.states_any(figure):
-                        shown = self.prose.text[figure.start : figure.end]
-                        own = self.reference.rows[number]
-                        return f"{names[number][0]} is given {shown}, but is {own}."
-        return ""
-
-    def _figures_beside(
-        self, names: list[list[str]]
-    ) -> dict[int, list[list[tuple[Figure, bool]]]]:
-        """Row -> for each of its mentions the figures there, and if joined directly.
-
-        Within a sentence figures belong to the name before them; where the
-        sentence starts with a figure and ends with a name, to the name behind.
-        """
-        mentions: list[tuple[Span, int]] = [
-            (span, row)
-            for row, forms in enumerate(names)
-            for span in self.prose.mentions(forms)
+        rows = [
+            NamedRow(tuple(own), row.names, row.targets, shown)
+            for own, row, shown in zip(
+                names, self._rows, self.reference.rows, strict=True
+            )
         ]
-        mentions = _outermost(mentions)
-        inside = {at for span, _ in mentions for at in range(*span)}
-        figures = [
-            figure
-            for figure in self.prose.figures
-            if not (figure.is_weak or figure.is_year or figure.negated)
-            and figure.start not in inside
-            and not self.prose.folded[: figure.start].endswith(("by ", "by $"))
-        ]
-        beside: dict[int, list[list[tuple[Figure, bool]]]] = {}
-        for start, end in self.prose.sentences():
-            here = [m for m in mentions if start <= m[0][0] < end]
-            numbers = [f for f in figures if start <= f.start < end]
-            if not here or not numbers:
-                continue
-            leads = numbers[0].start < here[0][0][0]
-            trails = here[-1][0][0] > numbers[-1].start
-            owned: dict[int, list[tuple[Figure, bool]]] = {}
-            for figure in numbers:
-                owner = _owner(here, figure, behind=leads and trails)
-                if owner is not None:
-                    span, row = owner
-                    between = self.prose.text[span[1] : figure.start]
-                    is_direct = bool(_DIRECT_LINK.fullmatch(between))
-                    owned.setdefault(row, []).append((figure, is_direct))
-            for row, found in owned.items():
-                beside.setdefault(row, []).append(found)
-        return beside
-
-
-def _owner(
-    mentions: list[tuple[Span, int]], figure: Figure, *, behind: bool
-) -> tuple[Span, int] | None:
-    if behind:
-        return next((m for m in mentions if m[0][0] >= figure.end), None)
-    before = [m for m in mentions if m[0][1] <= figure.start]
-    return before[-1] if before else None
-
-
-def _outermost(mentions: list[tuple[Span, int]]) -> list[tuple[Span, int]]:
-    """Without those inside a longer one: `North` in `North East`."""
-    kept: list[tuple[Span, int]] = []
-    furthest = -1
-    for span, row in sorted(mentions, key=lambda m: (m[0][0], -m[0][1])):
-        if span[1] > furthest:
-            kept.append((span, row))
-            furthest = span[1]
-    return kept
+        return contradiction(self.prose, rows)
 
 
 def _yes_or_no(prose: Prose) -> bool | None:
