@@ -22,6 +22,7 @@ from pytest_dataeval.engine.bindings import UNBOUND
 from pytest_dataeval.engine.engine import Engine
 from pytest_dataeval.engine.outcome import State, TrialOutcome
 from pytest_dataeval.engine.plan import Trial, counts
+from pytest_dataeval.engine.preflight import preflight
 from pytest_dataeval.engine.project import Project
 from pytest_dataeval.engine.recording import Recording, context_of
 from pytest_dataeval.engine.schedule import Schedule
@@ -153,7 +154,7 @@ class RunSession:
             recording.append,
             self.suites.answers(self.project.options.answers),
         )
-        self.engine.preflight(self.named_files() or self.suites.all())
+        preflight(self.engine, self.named_files() or self.suites.all())
 
     def prepare_folders(self) -> Recording:
         """The run folder, and the place where references are shared."""
@@ -236,7 +237,7 @@ class RunSession:
             "the worker process ended during this trial; resume the run to ask it "
             "again",
         )
-        self.engine.record_fault(trial, fault)
+        self.engine.recorder.fault(trial, fault)
         mark_report(
             report, TrialOutcome(trial.key, "fault", trial.question, fault=fault)
         )
@@ -381,7 +382,7 @@ class RunSession:
         assert self.engine is not None
         where = f"{call.when} of {trial.nodeid}"
         fault = Fault("item_failed", where, call.excinfo.exconly())
-        self.engine.record_fault(trial, fault)
+        self.engine.recorder.fault(trial, fault)
         return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
 
     @pytest.hookimpl(tryfirst=True)

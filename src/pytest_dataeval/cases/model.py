@@ -61,8 +61,8 @@ class Reference(Model):
     """A function, as `file.py:function`; it is called with the warehouse."""
     value: list[Any] | None = None
     """Fixed rows: a list of mappings, or of scalars for a single column."""
-    persona: Words | None = Field(default=None, alias="as")
-    """Whom the reference runs as; without it the persona of the trial."""
+    persona: Literal["persona", "owner"] = Field(default="persona", alias="as")
+    """Whose rights the reference runs with: the trial's persona, or the owner."""
     as_of: Date | None = None
     """The day for which the reference is right."""
     live: bool = False
@@ -145,8 +145,8 @@ class ProtectedValues(Model):
     """Values to be withheld, read from the warehouse when the suite runs."""
 
     sql: Words
-    persona: Words | None = Field(default=None, alias="as")
-    """Whom the query runs as."""
+    persona: Literal["persona", "owner"] = Field(default="persona", alias="as")
+    """Whose rights the query runs with: the trial's persona, or the owner."""
 
 
 class ExpectedFailure(Model):

@@ -46,11 +46,15 @@ class Fault:
 
 @dataclass(frozen=True)
 class Asked:
-    """The end of an ask: an attempt or a fault, with the agent's transcript."""
+    """The end of an ask: an attempt or a fault, with the agent's transcript.
+
+    `live` is what a live reference gave before and after.
+    """
 
     attempt: Attempt | None
     fault: Fault | None
     transcript: Sequence[Mapping[str, Any]] = ()
+    live: tuple[Any, Any] | None = None
 
 
 @dataclass

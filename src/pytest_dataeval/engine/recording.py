@@ -159,7 +159,7 @@ def cases_of(engine: Engine, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         data = trial.loaded.case.model_dump(
             mode="json", by_alias=True, exclude_defaults=True
         )
-        masked = engine.masker(trial).data(data)
+        masked = engine.recorder.masker(trial).data(data)
         withheld = trial.loaded.case.must_not_contain
         if withheld:
             masked["must_not_contain"] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from pytest_dataeval.errors import HarnessBroken, StatementFailed
 from pytest_dataeval.records import Attempt, ResultSet, Score
 
 if TYPE_CHECKING:
+    from pytest_dataeval.cases.model import Case
     from pytest_dataeval.engine.plan import Trial
     from pytest_dataeval.engine.project import Project
     from pytest_dataeval.warehouse.base import Warehouse
@@ -79,7 +81,7 @@ class Scorer:
                 run=lambda sql: self.run(trial, sql, persona),
             )
         assert reference.sql is not None
-        return self.run(trial, reference.sql, persona)
+        return self.run_reference(trial, reference.sql, persona)
 
     def reference_persona(self, trial: Trial) -> str | None:
         """Whose rights the case's reference is read with; None is the owner."""
@@ -171,6 +173,39 @@ class Scorer:
                 ) from error
             raise
 
+    def run_reference(self, trial: Trial, sql: str, persona: str | None) -> ResultSet:
+        """Run a statement of the case's author, written in the case's dialect.
+
+        Raises what `run` raises, and StatementFailed if it cannot be translated.
+        """
+        from pytest_dataeval.sql.parse import Unparsable
+        from pytest_dataeval.sql.transpile import transpile
+
+        reference = trial.loaded.case.reference
+        warehouse = self._warehouse(trial)
+        if reference is not None and reference.dialect and warehouse is not None:
+            try:
+                translated = transpile(sql, reference.dialect, warehouse.dialect)
+            except ValueError as error:
+                raise StatementFailed("invalid", str(error)) from error
+            if isinstance(translated, Unparsable):
+                raise StatementFailed("invalid", translated.reason)
+            sql = translated
+        return self.run(trial, sql, persona)
+
+    def live_reference(self, trial: Trial) -> Outcome | None:
+        """What a live reference gives now; None for a case whose data stand still.
+
+        Raises HarnessBroken if the warehouse cannot be reached.
+        """
+        reference = trial.loaded.case.reference
+        if reference is None or not reference.live:
+            return None
+        try:
+            return self._compute(trial, self.reference_persona(trial))
+        except StatementFailed as error:
+            return error
+
     def _outcome(self, trial: Trial, sql: str, persona: str | None) -> Outcome:
         try:
             return self.run(trial, sql, persona)
@@ -179,24 +214,30 @@ class Scorer:
 
     # ------------------------------------------------------------------- score
 
-    def score(self, trial: Trial, attempt: Attempt, emit: Emit) -> Scored:
+    def score(
+        self,
+        trial: Trial,
+        attempt: Attempt,
+        emit: Emit,
+        live: tuple[Outcome, Outcome] | None = None,
+    ) -> Scored:
         """Score one attempt; `emit` receives a reference event when one is new.
 
-        Raises HarnessBroken when our side fails.
+        `live` is what a live reference gave before and after the ask. Raises
+        HarnessBroken when our side fails.
         """
         from pytest_dataeval.instrument.score import Need, score
-        from pytest_dataeval.ledger.events import reference_event
 
         case = trial.loaded.case
         persona = self.project.persona_of(case)
         evidence: dict[str, Outcome] = {}
-        reference = self.reference(trial)
-        if reference is not None:
-            if reference.fresh:
-                emit(reference_event(trial.key, case.revision, reference))
-            outcome = reference.result or reference.error
-            assert outcome is not None
-            evidence["reference"] = outcome
+        if live is not None:
+            before, after = live
+            evidence["reference"] = after
+            if not _same(before, after):
+                return Scored(_moved(case), evidence)
+        elif (found := self._reference_outcome(trial, emit)) is not None:
+            evidence["reference"] = found
         setting = self._setting(trial, persona)
         for _ in range(MAX_ROUNDS):
             result = score(case, attempt, evidence, setting)
@@ -211,12 +252,28 @@ class Scorer:
             "This is a defect of pytest-dataeval; please report the case.",
         )
 
+    def _reference_outcome(self, trial: Trial, emit: Emit) -> Outcome | None:
+        from pytest_dataeval.ledger.events import reference_event
+
+        case = trial.loaded.case
+        found = self.reference(trial)
+        if found is None or case.reference is None:
+            return None
+        if found.fresh:
+            as_of = case.reference.as_of
+            day = as_of.isoformat() if as_of is not None else None
+            emit(reference_event(trial.key, case.revision, found, as_of=day))
+        return found.result or found.error
+
     def _fulfil(self, trial: Trial, need: Any, persona: str | None) -> Outcome:
         if need.role == "answer":
             return self._outcome(trial, need.sql, persona)
         as_who = self.reference_persona(trial)
         found = self._stored(
-            trial, need.key, as_who, lambda: self.run(trial, need.sql, as_who)
+            trial,
+            need.key,
+            as_who,
+            lambda: self.run_reference(trial, need.sql, as_who),
         )
         outcome = found.result or found.error
         assert outcome is not None
@@ -267,6 +324,21 @@ class Scored:
 
     def with_hashes(self, reference: str | None, answer: str | None) -> Score:
         return replace(self.score, reference_result=reference, answer_result=answer)
+
+
+def _same(before: Outcome, after: Outcome) -> bool:
+    """Whether two runs of a live reference gave the same rows, in any order."""
+    if not isinstance(before, ResultSet) or not isinstance(after, ResultSet):
+        return isinstance(before, StatementFailed) == isinstance(after, StatementFailed)
+    return Counter(map(repr, before.rows)) == Counter(map(repr, after.rows))
+
+
+def _moved(case: Case) -> Score:
+    from pytest_dataeval.instrument.reasons import sentence
+    from pytest_dataeval.instrument.score import INSTRUMENT
+
+    reason = "reference_moved"
+    return Score("unscored", None, reason, sentence(reason), INSTRUMENT, case.revision)
 
 
 def _refuse_withheld(sql: str, warehouse: Warehouse, withheld: frozenset[str]) -> None:

@@ -1,0 +1,156 @@
+"""Writing what happened to a trial: masked first, then to the run folder."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dataeval.engine.ask import Asked, Fault
+from pytest_dataeval.engine.outcome import TrialOutcome, state_of
+from pytest_dataeval.engine.scoring import Scored, Scorer
+from pytest_dataeval.errors import HarnessBroken
+from pytest_dataeval.records import Attempt, ResultSet, Score, sha256_text
+
+if TYPE_CHECKING:
+    from pytest_dataeval.config import Settings
+    from pytest_dataeval.engine.plan import Trial
+    from pytest_dataeval.redact import Masker
+
+Sink = Callable[[dict[str, Any]], None]
+
+
+class Recorder:
+    """Masks and hands on every event; writes transcripts and results.
+
+    `sink` takes each event once. Nothing unmasked passes it.
+    """
+
+    def __init__(
+        self, settings: Settings, scorer: Scorer, folder: Path, sink: Sink
+    ) -> None:
+        from pytest_dataeval.ledger.artifacts import Artifacts
+
+        self._settings = settings
+        self._scorer = scorer
+        self._artifacts = Artifacts(folder)
+        self._sink = sink
+        self._sink_lock = threading.Lock()
+        self._maskers: dict[tuple[tuple[str, ...], tuple[str, ...]], Masker] = {}
+
+    def masker(self, trial: Trial) -> Masker:
+        """Masks secrets and the case's protected values. Raises HarnessBroken."""
+        from pytest_dataeval.redact import Masker
+
+        # a secret that was resolved meanwhile calls for a new masker
+        key = (self._settings.secrets, self._scorer.protected(trial))
+        if key not in self._maskers:
+            self._maskers[key] = Masker(*key)
+        return self._maskers[key]
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Hand one masked event to the sink; events may come from two threads."""
+        with self._sink_lock:
+            self._sink(event)
+
+    def attempt(self, trial: Trial, asked: Asked) -> None:
+        from pytest_dataeval.ledger.events import attempt_event, tool_call_json
+
+        assert asked.attempt is not None
+        masker = self.masker(trial)
+        steps: list[dict[str, Any]] = [
+            {"role": "user", "content": trial.question},
+            *({"role": "agent", **dict(step)} for step in asked.transcript),
+        ]
+        path, sha = self._artifacts.write_transcript(
+            trial.key,
+            masker.data(
+                {
+                    "conversation": steps,
+                    "tool_calls": list(map(tool_call_json, asked.attempt.tool_calls)),
+                    "answer": asked.attempt.text,
+                },
+                numbers=True,
+            ),
+        )
+        event = attempt_event(trial.key, asked.attempt, transcript=path, sha256=sha)
+        masked = masker.event(event)
+        masked["transcript"] = event["transcript"]  # a path, which must be found
+        self.emit(self._stamp(masked, trial))
+
+    def _stamp(self, event: dict[str, Any], trial: Trial) -> dict[str, Any]:
+        """Add whose event it is; after masking, which must not touch identity."""
+        event.update(trial.key.to_json())
+        event["tier"] = trial.tier
+        event["nodeid"] = trial.nodeid
+        event["question_sha"] = sha256_text(trial.question)
+        return event
+
+    def fault(self, trial: Trial, fault: Fault) -> None:
+        """Append a fault event for `trial`."""
+        from pytest_dataeval.ledger.events import fault_event
+
+        event = fault_event(trial.key, fault.what, fault.where, fault.detail)
+        try:
+            event = self.masker(trial).event(event)
+        except HarnessBroken:
+            event = {**event, "detail": "withheld: the case's secrets are unknown"}
+        self.emit(self._stamp(event, trial))
+
+    def score(
+        self,
+        trial: Trial,
+        attempt: Attempt,
+        scored: Scored,
+        score: Score,
+        references: list[dict[str, Any]],
+    ) -> TrialOutcome:
+        from pytest_dataeval.ledger.events import score_event
+
+        masker = self.masker(trial)
+        reference = masker.result(scored.reference) if scored.reference else None
+        answer = masker.result(scored.answer) if scored.answer else None
+        write = self._artifacts.write_result
+        score = replace(
+            score,
+            reference_result=write(reference) if reference is not None else None,
+            answer_result=write(answer) if answer is not None else None,
+        )
+        for event in references:
+            event["result"] = score.reference_result
+            self.emit(self._stamp(masker.event(event), trial))
+        score = Score.from_json(masker.event(score.to_json()))
+        self.emit(self._stamp(score_event(trial.key, score), trial))
+        return self.outcome(trial, score, attempt, scored, reference, answer)
+
+    def outcome(
+        self,
+        trial: Trial,
+        score: Score,
+        attempt: Attempt,
+        scored: Scored | None,
+        reference: ResultSet | None = None,
+        answer: ResultSet | None = None,
+    ) -> TrialOutcome:
+        state, expected = state_of(score, trial.loaded.case, dt.date.today())
+        sql = None
+        if score.statement_index is not None:
+            sql = attempt.statements[score.statement_index].sql
+        masker = self.masker(trial)
+        return TrialOutcome(
+            key=trial.key,
+            state=state,
+            question=trial.question,
+            score=score,
+            attempt=replace(
+                attempt,
+                text=masker.text(attempt.text) if attempt.text is not None else None,
+            ),
+            reference=reference,
+            answer=answer,
+            sql=masker.text(sql) if sql is not None else None,
+            expected=expected,
+        )
