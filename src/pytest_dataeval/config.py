@@ -236,7 +236,9 @@ class Settings:
     rootdir: Path
     document: Document | None
     _environ: Mapping[str, str] = field(repr=False)
-    _resolved: dict[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """Every value that the file's `${NAME}`s stand for, used or not: what a
+    process does not use itself it must still mask."""
 
     def resolve(self, text: str, key: str) -> str:
         """`text` with each `${NAME}` replaced by its value; `$${` gives `${`.
@@ -270,13 +272,7 @@ class Settings:
                 f"the environment variable {name} is {seen}.",
                 f"Set {name}, or write it to {self.rootdir / DOTENV_FILE}.",
             )
-        self._resolved[name] = found
         return found
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """All values that `resolve` has put in so far, for masking."""
-        return tuple(dict.fromkeys(self._resolved.values()))
 
     def case_folders(self) -> list[Path]:
         """The folders that hold case files, in the order they are named."""
@@ -307,7 +303,14 @@ def load_settings(rootdir: Path, environ: Mapping[str, str]) -> Settings:
     ]
     if problems:
         raise FileErrors(problems)
-    return Settings(config, rootdir, document, merged)
+    return Settings(config, rootdir, document, merged, _named(path, merged))
+
+
+def _named(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of all names that a placeholder in the file mentions."""
+    mentions = _PLACEHOLDER.finditer(path.read_text(encoding="utf-8-sig"))
+    found = (environ.get(match[1] or "", "") for match in mentions)
+    return tuple(dict.fromkeys(value for value in found if value))
 
 
 def config_schema() -> dict[str, Any]:

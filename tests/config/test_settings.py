@@ -149,15 +149,24 @@ def test_a_named_case_folder_must_exist(tmp_path: Path) -> None:
     )
 
 
-def test_names_are_resolved_and_remembered_for_masking(tmp_path: Path) -> None:
+def test_names_are_resolved(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {"USER": "alice", "PASSWORD": "hunter22"})
     url = "postgresql://${USER}:${PASSWORD}@h/$${x}?a=$1"
-    assert settings.secrets == ()
     assert (
         settings.resolve(url, "warehouses.w.url")
         == "postgresql://alice:hunter22@h/${x}?a=$1"
     )
-    assert settings.secrets == ("alice", "hunter22")
+
+
+def test_every_named_secret_is_known_before_it_is_used(tmp_path: Path) -> None:
+    """A process masks what another one of the run uses."""
+    text = (
+        'warehouses: {w: {url: "postgresql://${USER}:${PASSWORD}@h/$${x}"}}\n'
+        'personas: {p: {token: "${TOKEN}"}, q: {token: "${UNSET}"}}\n'
+    )
+    (tmp_path / "dataeval.yaml").write_text(text)
+    values = {"USER": "alice", "PASSWORD": "hunter22", "TOKEN": "t0ken", "x": "no"}
+    assert load_settings(tmp_path, values).secrets == ("alice", "hunter22", "t0ken")
 
 
 def test_a_value_is_not_resolved_again(tmp_path: Path) -> None:

@@ -39,17 +39,16 @@ class Recorder:
         self._artifacts = Artifacts(folder)
         self._sink = sink
         self._sink_lock = threading.Lock()
-        self._maskers: dict[tuple[tuple[str, ...], tuple[str, ...]], Masker] = {}
+        self._maskers: dict[tuple[str, ...], Masker] = {}
 
     def masker(self, trial: Trial) -> Masker:
         """Masks secrets and the case's protected values. Raises HarnessBroken."""
         from pytest_dataeval.redact import Masker
 
-        # a secret that was resolved meanwhile calls for a new masker
-        key = (self._settings.secrets, self._scorer.protected(trial))
-        if key not in self._maskers:
-            self._maskers[key] = Masker(*key)
-        return self._maskers[key]
+        protected = self._scorer.protected(trial)
+        if protected not in self._maskers:
+            self._maskers[protected] = Masker(self._settings.secrets, protected)
+        return self._maskers[protected]
 
     def emit(self, event: dict[str, Any]) -> None:
         """Hand one masked event to the sink; events may come from two threads."""

@@ -38,6 +38,7 @@ class Scorer:
         self.references = references
         self._replacement = warehouse
         self._protected: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._unreported: dict[tuple[str, str], Reference] = {}
 
     def within(self, warehouse: Warehouse | None) -> Scorer:
         """A scorer that runs everything in `warehouse`; None gives this one."""
@@ -60,9 +61,13 @@ class Scorer:
         if case.reference is None:
             return None
         persona = self.reference_persona(trial)
-        return self._stored(
+        found = self._stored(
             trial, "reference", persona, lambda: self._compute(trial, persona)
         )
+        if found.fresh:
+            # whoever scores first reports it, which need not be who asked first
+            self._unreported[trial.key.suite, trial.key.case] = found
+        return found
 
     def _compute(self, trial: Trial, persona: str | None) -> ResultSet:
         from pytest_dataeval.warehouse.python_reference import (
@@ -259,10 +264,11 @@ class Scorer:
         found = self.reference(trial)
         if found is None or case.reference is None:
             return None
-        if found.fresh:
+        fresh = self._unreported.pop((trial.key.suite, trial.key.case), None)
+        if fresh is not None:
             as_of = case.reference.as_of
             day = as_of.isoformat() if as_of is not None else None
-            emit(reference_event(trial.key, case.revision, found, as_of=day))
+            emit(reference_event(trial.key, case.revision, fresh, as_of=day))
         return found.result or found.error
 
     def _fulfil(self, trial: Trial, need: Any, persona: str | None) -> Outcome:
