@@ -275,3 +275,21 @@ def test_failures_keep_the_width_and_print_anywhere(
         line.encode()
         assert "\n" not in line
         assert len(line) <= width
+
+
+def test_tests_without_a_discordant_question_share_a_line() -> None:
+    def same(metric: str, pairs: int) -> Paired:
+        none = "no question differed"
+        return Paired("L1", metric, "none", "catalog", pairs, 0, 0, 0, 0, None, none)
+
+    paired = (same("pass", 3), same("execution", 3), same("semantics", 2))
+    summary = Summary(
+        "complete",
+        None,
+        (1,),
+        tally(planned=3),
+        (replace(group(tier("L1", 3, 3)), paired=paired),),
+    )
+    assert "    L1 no question differed: pass 3, execution 3, semantics 2" in lines(
+        summary, "r"
+    )

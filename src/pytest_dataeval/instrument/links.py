@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
@@ -31,6 +31,9 @@ from pytest_dataeval.instrument.cells import (
 
 NO_CLASS = -1
 
+#: Slices of the sorted returned whole numbers, and of the sorted others.
+_Runs = tuple[int, int, int, int]
+
 
 class View:
     """The cells of one column in plain form, with its numbers sorted."""
@@ -42,6 +45,7 @@ class View:
         self.wholes = sorted(c for c in numbers if isinstance(c, int))
         self.others = sorted(c for c in numbers if isinstance(c, float))
         self.keys = [key(cell) for cell in cells]
+        self.key_set = frozenset(self.keys)
 
     @property
     def numbers(self) -> list[int | float]:
@@ -131,9 +135,10 @@ def link(
         required = dict.fromkeys(reference.cells[:need])
     if any(not is_number(c) and c not in returned.distinct for c in required):
         return None
-    classes = _NumberClasses(reference, returned, rule, factor)
-    if any(is_number(c) and c not in classes.of_reference for c in required):
+    runs = _runs(reference, returned, rule, factor, required)
+    if runs is None:
         return None
+    classes = _NumberClasses(runs, returned, rule)
     others: dict[Cell, int] = {}
     of_reference = dict(classes.of_reference)
     of_returned = dict(classes.of_returned)
@@ -175,20 +180,14 @@ class _NumberClasses:
     """
 
     def __init__(
-        self, reference: View, returned: View, rule: NumberRule, factor: float
+        self, runs: Mapping[int | float, _Runs], returned: View, rule: NumberRule
     ) -> None:
         wholes, others = returned.wholes, returned.others
         join_wholes = [0] * (len(wholes) + 1)
         join_others = [0] * (len(others) + 1)
-        runs: dict[int | float, tuple[int, int, int, int]] = {}
-        for number in reference.numbers:
-            value = scaled(number, factor)
-            w0, w1 = _whole_run(value, wholes, rule)
-            o0, o1 = _run(value, others, _reach(value, rule))
-            if w0 < w1 or o0 < o1:
-                runs[number] = (w0, w1, o0, o1)
-                _join(join_wholes, w0, w1)
-                _join(join_others, o0, o1)
+        for w0, w1, o0, o1 in runs.values():
+            _join(join_wholes, w0, w1)
+            _join(join_others, o0, o1)
         whole_class = _number_runs(join_wholes[:-1])
         offset = whole_class[-1] + 1 if whole_class else 0
         other_class = [offset + c for c in _number_runs(join_others[:-1])]
@@ -221,6 +220,26 @@ class _NumberClasses:
             for class_, size in here.items()
             if is_wide or (size > 1 and there[class_] > 1)
         )
+
+
+def _runs(
+    reference: View,
+    returned: View,
+    rule: NumberRule,
+    factor: float,
+    required: Mapping[Cell, None],
+) -> dict[int | float, _Runs] | None:
+    """The partners of each reference number; None if a required one has none."""
+    runs: dict[int | float, _Runs] = {}
+    for number in reference.numbers:
+        value = scaled(number, factor)
+        w0, w1 = _whole_run(value, returned.wholes, rule)
+        o0, o1 = _run(value, returned.others, _reach(value, rule))
+        if w0 < w1 or o0 < o1:
+            runs[number] = (w0, w1, o0, o1)
+        elif number in required:
+            return None
+    return runs
 
 
 def _reach(value: int | float, rule: NumberRule) -> float:

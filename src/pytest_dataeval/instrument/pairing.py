@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pytest_dataeval.instrument.cells import NumberRule
+from pytest_dataeval.instrument.cells import NumberRule, key
 from pytest_dataeval.instrument.links import ColumnValues, Link, link
 from pytest_dataeval.instrument.rows import Budget, match_rows
 from pytest_dataeval.records import ResultSet
@@ -157,34 +157,56 @@ class Search:
         return next((p for p in self.pairings(by_name=by_name) if accept(p)), None)
 
     def pairings(self, *, by_name: bool = True) -> Iterator[Pairing]:
-        """Every pairing that carries the rows. Raises WorkLimitReached."""
+        """Every pairing that carries the rows. Raises WorkLimitReached.
+
+        Columns that hold the very same values are tried first, since that is
+        cheap to see; only then those that agree within the tolerance.
+        """
         forced = self._forced() if by_name else {}
+        for same_only in (True, False):
+            candidates = self._candidates(forced, same_only=same_only)
+            if candidates is None:
+                continue
+            order = sorted(
+                candidates,
+                key=lambda i, found=candidates: (  # type: ignore[misc]
+                    i in self.task.optional and i not in forced,
+                    i not in forced,
+                    len(found[i]),
+                ),
+            )
+            steps = _Steps(self, order, candidates, forced)
+            for links in steps.walk(0, {}, None):
+                pairing = self._carried(links)
+                if pairing is not None:
+                    yield pairing
+
+    def _candidates(
+        self, forced: dict[int, int], *, same_only: bool
+    ) -> dict[int, list[Link]] | None:
+        """Links of each reference column; None if a column has none."""
         taken = set(forced.values())
+        free = [c for c in range(len(self.returned.names)) if c not in taken]
         candidates: dict[int, list[Link]] = {}
         for index in range(len(self.reference.names)):
-            columns = (
-                [forced[index]]
-                if index in forced
-                else [c for c in range(len(self.returned.names)) if c not in taken]
-            )
+            columns = free
+            if index in forced:
+                columns = [forced[index]]
+            elif same_only:
+                columns = [c for c in free if self._holds_the_same(index, c)]
             found = [link for c in columns for link in self.links(index, c)]
             if not found and (index not in self.task.optional or index in forced):
-                return
+                return None
             found.sort(key=self._likeliness, reverse=True)
             candidates[index] = found
-        order = sorted(
-            candidates,
-            key=lambda i: (
-                i in self.task.optional and i not in forced,
-                i not in forced,
-                len(candidates[i]),
-            ),
-        )
-        steps = _Steps(self, order, candidates, forced)
-        for links in steps.walk(0, {}, None):
-            pairing = self._carried(links)
-            if pairing is not None:
-                yield pairing
+        return candidates
+
+    def _holds_the_same(self, index: int, column: int) -> bool:
+        reference = self.reference.columns[index]
+        returned = self.returned.columns[column]
+        there = returned.facing(reference).key_set
+        required = reference.facing(returned).keys[: self.task.required]
+        return all(own in there for own in required)
 
     def unpaired(self) -> list[str]:
         """Reference columns that no returned column can stand for."""
@@ -255,8 +277,8 @@ class Search:
 
     def _likeliness(self, candidate: Link) -> tuple[bool, int]:
         """Right columns mostly hold the very same numbers: try those first."""
-        there = set(candidate.returned.keys)
-        same = sum(key in there for key in candidate.reference.distinct)
+        there = candidate.returned.key_set
+        same = sum(key(cell) in there for cell in candidate.reference.distinct)
         return candidate.factor == 1, same
 
     def _carried(self, links: dict[int, Link]) -> Pairing | None:

@@ -19,7 +19,7 @@ class WorkLimitReached(Exception):
 class Budget:
     """Work that may still be done, in rows looked at; it bounds hostile results."""
 
-    left: int = 30_000_000
+    left: int = 12_000_000
 
     def spend(self, rows: int) -> None:
         """Raises WorkLimitReached once nothing is left."""

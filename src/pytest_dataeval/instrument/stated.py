@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,8 @@ class Rule:
         self._labels = labels if len(labels) < len(self._numeric) else []
         self._figures = [i for i in self._numeric if i not in self._labels]
         self._stated: dict[tuple[int, int], bool] = {}
+        # How a column is read, as a target without a value.
+        self._models: dict[int, Target] = {}
 
     @property
     def has_figures(self) -> bool:
@@ -235,15 +237,17 @@ class Rule:
         cell = self._cells[row][column]
         if not isinstance(cell, int | float):
             return None
-        name = self.reference.names[column].casefold()
-        scale, bare = self._scale(column, name)
-        return Target(
-            cell,
-            rule_for(self.reference.names[column], self.case.tolerance),
-            scale,
-            bare_percent=bare,
-            falling=bool(_FALLING.search(name) or self._asks_for_a_fall),
-        )
+        if column not in self._models:
+            name = self.reference.names[column]
+            scale, bare = self._scale(column, name.casefold())
+            self._models[column] = Target(
+                0,
+                rule_for(name, self.case.tolerance),
+                scale,
+                bare_percent=bare,
+                falling=bool(_FALLING.search(name.casefold()) or self._asks_for_a_fall),
+            )
+        return replace(self._models[column], value=cell)
 
     def _scale(self, column: int, name: str) -> tuple[str, bool]:
         """What a percent sign means for a column, and whether it may be left out."""

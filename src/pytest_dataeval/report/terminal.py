@@ -91,8 +91,13 @@ def _group(group: GroupSummary, name_suite: bool, width: int) -> list[str]:
     found += listed("failed every time:", failed, width)
     if group.paired:
         found.append(f"  against arm {group.paired[0].against}, the same cases:")
-        for paired in group.paired:
-            found += _paired(paired, width)
+        for tier in group.tiers:
+            of_tier = [p for p in group.paired if p.tier == tier.tier]
+            for paired in of_tier:
+                if paired.p_value is not None:
+                    found += _paired(paired, width)
+            same = [f"{p.metric} {p.pairs}" for p in of_tier if p.p_value is None]
+            found += listed(f"{tier.tier} no question differed:", same, width, "    ")
     return found
 
 
@@ -144,7 +149,7 @@ def _effort(group: GroupSummary) -> list[str]:
         found.append(f"{group.latency_median_ms / 1000:.2f} s (medians)")
     for name, tokens in group.tokens.items():
         found.append(f"{tokens.total:,.0f} {name.replace('_', ' ')} in all")
-    if group.cost is not None:
+    if group.cost is not None and group.cost.total > 0:
         found.append(
             f"cost at least {group.cost.total:.4g} (from {group.cost.reported} asks)"
         )
