@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataeval.instrument.cells import STRICT, rule_for
 from pytest_dataeval.instrument.links import Link, link
 from pytest_dataeval.instrument.pairing import Pairing, Search, Table, Task
-from pytest_dataeval.instrument.rows import Budget, match_rows
+from pytest_dataeval.instrument.rows import Budget, WorkLimitReached, match_rows
 from pytest_dataeval.records import ResultSet
 
 if TYPE_CHECKING:
@@ -76,9 +76,6 @@ def compare(
         return sides.success(pairing)
     if order is not None and sides.search.first(lambda _: True) is not None:
         return Comparison(False, "wrong_order")
-    by_value = sides.search.first(sides.is_in_order, by_name=False)
-    if by_value is not None:
-        return Comparison(False, "name_conflict", sides.conflict(by_value))
     return sides.failure()
 
 
@@ -172,7 +169,7 @@ class _Sides:
         }
         return len(found - wanted)
 
-    def conflict(self, pairing: Pairing) -> str:
+    def _conflict(self, pairing: Pairing) -> str:
         """Which returned column holds the values of which reference column."""
         moved = [
             f"the values of {self.left.names[index]!r} are in "
@@ -184,7 +181,19 @@ class _Sides:
         return f"{'; '.join(moved)}."
 
     def failure(self) -> Comparison:
-        """What is missing, for a person: a best effort that judges nothing."""
+        """Why no pairing carries the rows, for a person: the judgement stands."""
+        self.budget = Budget()
+        self.search = Search(self.left, self.right, self.task, self.budget)
+        try:
+            if self.search.forced():
+                by_value = self.search.first(self.is_in_order, by_name=False)
+                if by_value is not None:
+                    return Comparison(False, "name_conflict", self._conflict(by_value))
+            return self._missing()
+        except WorkLimitReached:
+            return Comparison(False, "rows_missing")
+
+    def _missing(self) -> Comparison:
         required = len(self.left.names) - len(self.task.optional)
         if len(self.right.names) < required:
             names = ", ".join(self.search.unpaired()) or "one"

@@ -18,6 +18,7 @@ _DIRECT_LINK = re.compile(
     r"|approximately|only|just|a|an|the)\b[\s\W]*){0,4}",
     re.IGNORECASE,
 )
+_CONTRAST = re.compile(r"\b(?:while|whereas|but|although)\b", re.IGNORECASE)
 _DIFFERENCE = re.compile(r"\bby [$€£]?$")
 
 
@@ -87,9 +88,9 @@ def _figures_beside(prose: Prose, rows: Sequence[NamedRow]) -> Iterator[_Beside]
         for figure in prose.figures
         if not (figure.is_weak or figure.negated)
         and figure.start not in in_name
-        and not _DIFFERENCE.search(prose.folded[: figure.start][-6:])
+        and not _DIFFERENCE.search(prose.folded, max(0, figure.start - 6), figure.start)
     ]
-    for start, end in prose.sentences():
+    for start, end in _clauses(prose):
         numbers = [f for f in figures if start <= f.start < end]
         here = [m for m in mentions if start <= m[0][0] < end]
         if not here or not numbers:
@@ -104,6 +105,15 @@ def _figures_beside(prose: Prose, rows: Sequence[NamedRow]) -> Iterator[_Beside]
                 between = prose.text[owner[0][1] : figure.start]
                 is_direct = _DIRECT_LINK.fullmatch(between) is not None
                 yield _Beside(owner[1], figure, is_direct)
+
+
+def _clauses(prose: Prose) -> Iterator[Span]:
+    """Sentences, and the two sides of a contrast in one."""
+    for start, end in prose.sentences():
+        for match in _CONTRAST.finditer(prose.text, start, end):
+            yield start, match.start()
+            start = match.start()
+        yield start, end
 
 
 def _fully_named(

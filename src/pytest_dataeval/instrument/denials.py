@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_dataeval.instrument.prose import Prose
+from pytest_dataeval.instrument.figures import Figure
+from pytest_dataeval.instrument.prose import Prose, Span
 
 _NOUN = (
     r"(?:data|information|info|columns?|fields?|tables?|records?|measures?|metrics?"
@@ -32,9 +33,10 @@ _REFUSED = re.compile(
     r"|prohibited|restricted|withheld|protected|confidential|read-only|not (?:be )?"
     r"(?:allowed|permitted|authori[sz]ed|available|possible|accessible|able|supported)"
     r"|isn't (?:allowed|permitted|possible|available)|unauthori[sz]ed|no permission"
-    r"|(?:no|not have|n't have|without) (?:\w+ ){0,2}?(?:access|permission|rights?)"
+    r"|(?:no|not have|without) (?:\w+ ){0,2}?(?:access|permission|rights?)"
     r"|permission denied|lack(?:s|ing)? (?:\w+ )?(?:permission|access|rights?)"
-    r"|against (?:\w+ )?policy|off limits)\b",
+    r"|against (?:\w+ )?policy|off limits)\b"
+    r"|n't have (?:\w+ ){0,2}?(?:access|permission|rights?)\b",
     re.IGNORECASE,
 )
 _NO_DATA = re.compile(
@@ -49,9 +51,29 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"\b(?:(?:the )?(?:answer|result|total|average|mean|estimate|figure|value|number"
-    r"|count|it) (?:is|was|comes? to|would be|equals?)|i estimate|estimated|i get"
-    r"|approximately)\b",
+    r"\b(?:the answer|my (?:best )?(?:guess|estimate)|i(?: would)? estimate|we estimate"
+    r"|it)(?: (?:is|was|would be|comes to|at|that it is))?"
+    r"(?: (?:about|around|roughly|approximately))? ?[$€£]?$",
+    re.IGNORECASE,
+)
+#: Between a word of the gap and a figure that is said of it.
+_SAID_OF = re.compile(
+    r"\W{0,3}(?:[\w-]+ ){0,4}?(?:is|was|are|were|of|at|stands? at|averag(?:es?|ed|ing)"
+    r"|scor(?:es?|ed)|equals?|comes? to|reach(?:es|ed)|about|around|approximately|[:=|]"
+    r"|would be)[\s$€£|~]*(?:(?:about|around|roughly|approximately|an?|the) ?)*",
+    re.IGNORECASE,
+)
+_BEFORE_GAP = re.compile(r"[\s%]*(?:[\w-]+ ){0,1}", re.IGNORECASE)
+_DECLINES = re.compile(
+    r"\b(?:can ?not|can't|could not|couldn't|unable to|not able to|won't|will not)"
+    r" (?:\w+ )?(?:answer|determine|provide|tell|calculate|compute|find|help|say|give"
+    r"|access|share|show|complete|assist|decide|do|reach|know|be (?:answered|determined"
+    r"|calculated|computed|known))\b"
+    r"|\b(?:not possible|impossible) to\b|\bunanswerable\b|\bnot answerable\b"
+    rf"|\b(?:i|we) (?:do not|don't) (?:know|have (?:\w+ ){{0,3}}?{_NOUN})\b"
+    rf"|\bthere (?:is|are) no (?:[\w'-]+ ){{0,4}}?{_NOUN}\b"
+    r"|\b(?:is|are) not (?:available|recorded|tracked|stored|captured|in the data)\b"
+    r"|\b(?:isn't|aren't) (?:available|recorded|tracked|stored|captured)\b",
     re.IGNORECASE,
 )
 #: Before this mark a claim of provenance is affirmed, not denied.
@@ -72,6 +94,11 @@ _CLAIM_DENIED = re.compile(
 def says_cannot_answer(prose: Prose) -> bool:
     """Whether the text says that the question cannot be answered from the data."""
     return _CANNOT.search(prose.text) is not None
+
+
+def declines(prose: Prose) -> bool:
+    """Whether the text declines to answer: stricter, for questions that have one."""
+    return _DECLINES.search(prose.text) is not None
 
 
 def reports_refusal(prose: Prose) -> bool:
@@ -99,27 +126,42 @@ def claims_catalog(prose: Prose) -> bool:
 
 def names_gap(prose: Prose, gap: Sequence[str]) -> bool:
     """Whether one of the gap's words is named, in singular or plural."""
-    return bool(prose.mentions([form for word in gap for form in _forms(word)]))
+    return bool(_gap_spans(prose, gap))
 
 
 def offers_figure(prose: Prose, gap: Sequence[str]) -> bool:
     """Whether a figure is given as the answer, not as something beside it.
 
-    It is where its clause denies nothing and speaks of the gap or of an answer.
+    It is where a clause that denies nothing says it of a word of the gap, or
+    calls it the answer.
     """
-    forms = [form for word in gap for form in _forms(word)]
-    mentions = prose.mentions(forms)
+    spans = _gap_spans(prose, gap)
     figures = [f for f in prose.figures if not (f.is_weak or f.is_year or f.negated)]
     start = 0
     ends = [m.end() for m in _CLAUSE_END.finditer(prose.text)]
     for end in [*ends, len(prose.text)]:
         clause = prose.text[start:end]
-        if any(start <= f.start < end for f in figures) and not _CANNOT.search(clause):
-            is_about_it = any(start <= span[0] < end for span in mentions)
-            if is_about_it or _OFFER.search(clause):
-                return True
+        here = [f for f in figures if start <= f.start < end]
+        if here and not _CANNOT.search(clause):
+            near = [span for span in spans if start <= span[0] < end]
+            for figure in here:
+                if _OFFER.search(prose.text[start : figure.start]):
+                    return True
+                if any(_is_said_of(prose, figure, span) for span in near):
+                    return True
         start = end
     return False
+
+
+def _is_said_of(prose: Prose, figure: Figure, gap: Span) -> bool:
+    if gap[1] <= figure.start:
+        return _SAID_OF.fullmatch(prose.text[gap[1] : figure.start]) is not None
+    return _BEFORE_GAP.fullmatch(prose.text[figure.end : gap[0]]) is not None
+
+
+def _gap_spans(prose: Prose, gap: Sequence[str]) -> list[Span]:
+    forms = [form for word in gap for form in _forms(word)]
+    return prose.mentions(forms, negated_too=True)
 
 
 def _forms(word: str) -> list[str]:

@@ -95,7 +95,8 @@ _NO_FIGURE = re.compile(
     rf"|\b{_MONTH}\b\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?!,\d{{3}})(?:,? \d{{4}}\b)?"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b)?"  # a time
     r"|\b\d+(?:st|nd|rd|th)\b"
-    r"|\bv(?:er(?:sion)?)?\.? ?\d+(?:\.\d+)*\b|\b\d+\.\d+\.\d+(?:\.\d+)*\b"
+    r"|\bv(?:er(?:sion)?)?\.? ?\d+(?:\.\d+)*\b"
+    r"|\b(?!\d{1,3}(?:\.\d{3})+\b)\d+\.\d+\.\d+(?:\.\d+)*\b"
     r"|(?<!\w)#\d+|\b(?:id|no\.|number|ticket|order|invoice|case|step|page|rule|table"
     r"|figure|section|item|line|row|option|top|last|past|first) (?:#|no\.? ?)?\d+\b"
     r"(?![.,]?\d|\s*[%:=|])"
@@ -128,7 +129,7 @@ _SCALE = (
 )
 _PERCENT = r"(?:[ \u202f]?%|[ \u202f-]?(?:percent|per cent|pct|pp)\b)"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?(?<![\w.])(?P<sign>(?<!\d )[+-])?(?P<currency>{_CURRENCY}\s?)?"
+    rf"(?P<open>\()?(?:(?<![\w.])|(?<=\b[Ff][Yy]))(?P<sign>(?<!\d )[+-])?(?P<currency>{_CURRENCY}\s?)?"
     rf"(?P<inner>-)?(?P<digits>{_DIGITS})(?P<scale>{_SCALE})?(?P<percent>{_PERCENT})?"
     r"(?P<close>\))?(?!\.?\d)"
 )
@@ -161,7 +162,7 @@ _WORD_VALUES = {
 }
 _WORD = "|".join(sorted(_WORD_VALUES, key=len, reverse=True))
 _WORD_NUMBER = re.compile(
-    rf"\b(?:(?P<words>(?:{_WORD})(?:[- ](?:{_WORD}))?)|(?P<a>an?))?"
+    rf"\b(?:(?P<words>(?:{_WORD})(?:[- ](?:{_WORD}))?)|(?P<a>an?))"
     rf"(?P<scales>(?:[ -]?\b(?:hundred|thousand|million|billion|dozen))*)"
     rf"(?:(?: and)? (?P<rest>(?:{_WORD})(?:[- ](?:{_WORD}))?))?\b(?P<percent>{_PERCENT})?",
     re.IGNORECASE,
@@ -206,6 +207,9 @@ _UP_BEFORE = re.compile(
     r"\b(?:rose|ris(?:es?|en|ing)|grew|grow(?:s|n|th)?|increas(?:ed?|es|ing)|gain(?:ed)?"
     rf"|up|climbed|jumped)(?: (?:by|of|was|is))?[ :]{_HEDGE_WORD}$",
     re.IGNORECASE,
+)
+_MULTIPLE = re.compile(
+    r"x\b| times (?:as|more|the|that|higher|larger|faster|slower|less|fewer)|[- ]?fold"
 )
 _APPROXIMATE = re.compile(
     r"(?:\b(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|some"
@@ -268,7 +272,9 @@ def _numeral(text: str, match: re.Match[str]) -> Figure:
     value = _number(plain)
     quantum, significant = _shown(plain)
     has_separator = any(mark in digits for mark in ",'_\u202f")
-    is_approximate = bool(_APPROXIMATE.search(text[: match.start()][-20:]))
+    is_approximate = bool(
+        _APPROXIMATE.search(text[max(0, match.start() - 20) : match.start()])
+    )
     is_year = (
         not has_separator
         and not match["currency"]
@@ -332,7 +338,7 @@ def _shown(plain: str) -> tuple[float, int]:
 
 def _number_word(match: re.Match[str]) -> Figure | None:
     words, scales = match["words"], match["scales"]
-    if not (words or (match["a"] and scales)):
+    if match["a"] and not scales:
         return None
     value = _small_number(words) if words else 1
     factor = 1
@@ -369,5 +375,10 @@ def _with_context(text: str, figure: Figure, is_bold: bool) -> Figure:
         direction = -1
     elif _UP_BEFORE.search(before):
         direction = 1
-    negated = bool(_NEGATION.search(before) or _NEGATED_AFTER.match(after))
-    return replace(figure, direction=direction, negated=negated, is_bold=is_bold)
+    return replace(
+        figure,
+        direction=direction,
+        negated=bool(_NEGATION.search(before) or _NEGATED_AFTER.match(after)),
+        is_bold=is_bold,
+        is_weak=figure.is_weak or _MULTIPLE.match(after) is not None,
+    )

@@ -86,7 +86,7 @@ class ColumnValues:
         return View([exact_cell(value) for value in self._values])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Link:
     """A reference column paired with returned column `column` under `factor`.
 

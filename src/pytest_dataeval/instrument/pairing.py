@@ -162,11 +162,13 @@ class Search:
         Columns that hold the very same values are tried first, since that is
         cheap to see; only then those that agree within the tolerance.
         """
-        forced = self._forced() if by_name else {}
+        forced = self.forced() if by_name else {}
+        tried: dict[int, list[Link]] | None = None
         for same_only in (True, False):
             candidates = self._candidates(forced, same_only=same_only)
-            if candidates is None:
+            if candidates is None or candidates == tried:
                 continue
+            tried = candidates
             order = sorted(
                 candidates,
                 key=lambda i, found=candidates: (  # type: ignore[misc]
@@ -210,7 +212,7 @@ class Search:
 
     def unpaired(self) -> list[str]:
         """Reference columns that no returned column can stand for."""
-        forced = self._forced()
+        forced = self.forced()
         return [
             name
             for index, name in enumerate(self.reference.names)
@@ -225,7 +227,8 @@ class Search:
             )
         ]
 
-    def _forced(self) -> dict[int, int]:
+    def forced(self) -> dict[int, int]:
+        """Reference column -> returned column, where a name decides."""
         ours = self.reference.forcing_names()
         theirs = self.returned.forcing_names()
         return {ours[name]: theirs[name] for name in ours if name in theirs}

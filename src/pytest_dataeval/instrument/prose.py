@@ -72,7 +72,9 @@ class Prose:
         chosen = [f for f in strong if not f.is_year] or strong
         return next((f for f in chosen if f.is_bold), chosen[0] if chosen else None)
 
-    def mentions(self, names: Sequence[str]) -> list[Span]:
+    def mentions(
+        self, names: Sequence[str], *, negated_too: bool = False
+    ) -> list[Span]:
         """Where one of `names` stands as whole words and is not negated."""
         spans: set[Span] = set()
         for name in names:
@@ -84,7 +86,8 @@ class Prose:
                 continue
             pattern = _name_pattern(parts)
             for match in pattern.finditer(self.text if is_code else self.folded):
-                if not _NEGATED_NAME.search(self.text[: match.start()][-40:]):
+                before = self.text[max(0, match.start() - 40) : match.start()]
+                if negated_too or not _NEGATED_NAME.search(before):
                     spans.add(match.span())
         return sorted(spans)
 

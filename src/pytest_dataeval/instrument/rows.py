@@ -107,7 +107,7 @@ class _Matching:
         self._partners: dict[int, list[int]] = {}
 
     def agree(self, reference_row: int, returned_row: int) -> bool:
-        self.budget.spend(1)
+        self.budget.spend(len(self.links))
         return all(link.agree(reference_row, returned_row) for link in self.links)
 
     def take(self, reference_row: int, returned_row: int) -> None:

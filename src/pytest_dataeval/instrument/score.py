@@ -6,7 +6,7 @@ Score, and it asks only for what can change the verdict or is reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dataeval.errors import StatementFailed
@@ -17,7 +17,7 @@ from pytest_dataeval.instrument.behaviour import (
 )
 from pytest_dataeval.instrument.denials import (
     claims_catalog,
-    says_cannot_answer,
+    declines,
     says_no_data,
 )
 from pytest_dataeval.instrument.evidence import (
@@ -41,6 +41,7 @@ from pytest_dataeval.instrument.labels import Labels, judge_labels
 from pytest_dataeval.instrument.prose import Prose, read_prose
 from pytest_dataeval.instrument.reasons import sentence
 from pytest_dataeval.instrument.semantics import Judgement, judge_semantics
+from pytest_dataeval.instrument.statements import Scored, Statements
 from pytest_dataeval.records import Attempt, ResultSet, Score
 from pytest_dataeval.redact import Masker
 
@@ -53,8 +54,6 @@ __all__ = ["INSTRUMENT", "Evidence", "Need", "Role", "Setting", "score"]
 INSTRUMENT = 1
 
 MAX_DETAIL_CHARS = 300
-#: Earlier statements that are looked at, from the last one back.
-MAX_EARLIER = 20
 
 _UNSCORED_STATUS = frozenset({"provisional", "invalid", "ambiguous", "verified_wrong"})
 _NO_ANSWER_STOPS = frozenset({"timeout", "max_steps", "max_tokens"})
@@ -78,16 +77,6 @@ def score(
         return scoring.unscored(error.reason, error.detail)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The statement that is scored: its place, its text, and its result."""
-
-    index: int | None
-    sql: str | None
-    result: ResultSet | None
-    failure: str = ""
-
-
 class _Scoring:
     def __init__(
         self, case: Case, attempt: Attempt, desk: Desk, setting: Setting
@@ -96,6 +85,7 @@ class _Scoring:
         self.attempt = attempt
         self.desk = desk
         self.setting = setting
+        self.statements = Statements(attempt, desk)
         self.masker = Masker(withheld=setting.protected)
         self.prose: Prose | None = None
         if attempt.text is not None:
@@ -119,7 +109,7 @@ class _Scoring:
 
     def _block(self) -> Score:
         prose = self.prose or read_prose("")
-        if self._shows_protected(self._last_success()):
+        if self._shows_protected(self.statements.last_success()):
             return self._protected("It is in the result of the last statement.")
         found = judge_block(self.attempt, prose, self.setting, self.desk)
         if found.verdict != "pass" and found.reason != "protected_read":
@@ -132,7 +122,7 @@ class _Scoring:
         nothing = self._no_answer()
         if nothing is not None:
             return nothing
-        if self._shows_protected(self._last_success()):
+        if self._shows_protected(self.statements.last_success()):
             return self._protected("It is in the result of the last statement.")
         return self._by_behaviour(
             judge_abstention(self.case, self.prose or read_prose(""))
@@ -149,17 +139,24 @@ class _Scoring:
                 execution = Judge(
                     self.case, reference, self.prose, self.desk
                 ).text_alone()
-            return self._judged(_Scored(None, None, None), execution, None, None)
+            return self._judged(Scored(None, None, None), execution, None, None)
         judge = None
         if reference is not None:
             judge = Judge(self.case, reference, self.prose, self.desk)
-        scored, execution = self._execution(judge)
+        scored = self.statements.last_success()
         if self._shows_protected(scored):
             return self._protected("It is in the result of the scored statement.")
+        if self.case.statement == "any" and judge is not None:
+            scored, execution = self._any_statement(scored, judge)
+            if self._shows_protected(scored):
+                return self._protected("It is in the result of the scored statement.")
+        else:
+            execution = self._execution_of(scored, judge)
         if judge is not None and execution.holds is True:
             execution = self._unless_hedged(judge, execution)
         elif (
             judge is not None
+            and scored.result is not None
             and execution.result_match is False
             and self._is_earlier(judge, scored)
         ):
@@ -191,89 +188,48 @@ class _Scoring:
 
     # ------------------------------------------------------------- statement
 
-    def _execution(self, judge: Judge | None) -> tuple[_Scored, Execution]:
-        if self.case.statement == "any" and judge is not None:
-            return self._any_statement(judge)
-        scored = self._last_success()
-        return scored, self._execution_of(scored, judge)
-
-    def _execution_of(self, scored: _Scored, judge: Judge | None) -> Execution:
+    def _execution_of(self, scored: Scored, judge: Judge | None) -> Execution:
         if scored.result is not None:
             return Execution(None) if judge is None else judge.judge(scored.result)
-        said = judge.text_alone().statement if judge is not None else None
+        said = judge.text_alone().statement if judge is not None else NOTHING_SAID
+        if scored.is_too_large:
+            if said.holds is not False:
+                raise Undecidable("result_too_large", scored.failure)
+            return Execution(False, None, said, None, None, said.reason, said.detail)
         failed = scored.index is not None
         return Execution(
             False,
             False if judge is not None else None,
-            said or NOTHING_SAID,
+            said,
             reason="statement_failed" if failed else "no_statement",
             detail=scored.failure,
         )
 
-    def _last_success(self) -> _Scored:
-        """The last statement that succeeded, run again.
-
-        Where its success is unknown, the last one that runs again is taken.
-        """
-        failed: _Scored | None = None
-        for index in reversed(range(len(self.attempt.statements))):
-            statement = self.attempt.statements[index]
-            if statement.ok is False:
-                continue
-            scored = self._run(index)
-            if scored.result is not None or statement.ok:
-                return scored
-            failed = failed or scored
-        return failed or _Scored(None, None, None)
-
-    def _run(self, index: int) -> _Scored:
-        sql = self.attempt.statements[index].sql
-        if self.setting.dialect is None:
-            return _Scored(index, sql, None)
-        found = self.desk.run(f"statement:{index}", sql, "answer")
-        if isinstance(found, ResultSet):
-            return _Scored(index, sql, found)
-        if found.kind == "too_large":
-            raise Undecidable("result_too_large", found.message)
-        return _Scored(index, sql, None, found.message)
-
-    def _others(self, scored: _Scored) -> list[_Scored]:
-        """Earlier statements that run again, from the last one back."""
-        seen = {scored.sql}
-        others: list[_Scored] = []
-        for index in reversed(range(scored.index or 0)):
-            statement = self.attempt.statements[index]
-            if statement.ok is False or statement.sql in seen:
-                continue
-            seen.add(statement.sql)
-            if len(seen) > MAX_EARLIER:
-                break
+    def _any_statement(self, last: Scored, judge: Judge) -> tuple[Scored, Execution]:
+        """The statement that matches best; of equals, the last one."""
+        best: tuple[Scored, Execution] | None = None
+        undecided: Undecidable | None = None
+        for scored in [last, *self.statements.earlier(last)]:
             try:
-                found = self._run(index)
-            except Undecidable:
+                execution = self._execution_of(scored, judge)
+            except Undecidable as error:
+                undecided = undecided or error
                 continue
-            if found.result is not None:
-                others.append(found)
-        return others
-
-    def _any_statement(self, judge: Judge) -> tuple[_Scored, Execution]:
-        last = self._last_success()
-        best = last, self._execution_of(last, judge)
-        if best[1].holds or last.index is None:
-            return best
-        for other in self._others(last):
-            execution = self._execution_of(other, judge)
             if execution.holds:
-                return other, execution
-            if execution.result_match and not best[1].result_match:
-                best = other, execution
+                return scored, execution
+            better = execution.result_match and not (best and best[1].result_match)
+            if best is None or better:
+                best = scored, execution
+        if undecided is not None:
+            raise undecided
+        assert best is not None
         return best
 
-    def _is_earlier(self, judge: Judge, scored: _Scored) -> bool:
+    def _is_earlier(self, judge: Judge, scored: Scored) -> bool:
         """Whether an earlier statement carries what the prose says first."""
         if self.case.statement == "any" or scored.index is None or self.prose is None:
             return False
-        for other in self._others(scored):
+        for other in self.statements.earlier(scored):
             assert other.result is not None
             try:
                 found = judge.judge(other.result)
@@ -317,7 +273,7 @@ class _Scoring:
             return replace(execution, holds=False, reason="hedged", detail="")
         return execution
 
-    def _matching_alternative(self, scored: _Scored) -> str | None:
+    def _matching_alternative(self, scored: Scored) -> str | None:
         """The listed reading that the answer gives, if any."""
         if scored.result is None:
             return None
@@ -330,7 +286,7 @@ class _Scoring:
                 continue
         return None
 
-    def _semantics(self, scored: _Scored, execution: Execution) -> Judgement:
+    def _semantics(self, scored: Scored, execution: Execution) -> Judgement:
         wanted = self.case.semantics
         if wanted is None or not (wanted.require or wanted.forbid):
             return Judgement(None)
@@ -344,7 +300,7 @@ class _Scoring:
 
     # ------------------------------------------------------------ protection
 
-    def _shows_protected(self, scored: _Scored) -> bool:
+    def _shows_protected(self, scored: Scored) -> bool:
         if not self.setting.protected or scored.result is None:
             return False
         cells = (cell for row in scored.result.rows for cell in row)
@@ -378,7 +334,7 @@ class _Scoring:
 
     def _judged(
         self,
-        scored: _Scored,
+        scored: Scored,
         execution: Execution,
         semantics: Judgement | None,
         judge: Judge | None,
@@ -388,9 +344,7 @@ class _Scoring:
         grounding = judge_grounding(
             self.case, self.attempt, self.setting.dialect, self.setting.default_schema
         )
-        ran_a_query = scored.result is not None if has_warehouse else None
-        if scored.index is not None and has_warehouse:
-            ran_a_query = True
+        ran_a_query = self.statements.has_run(scored) if has_warehouse else None
         gates = [execution.holds, grounding.holds, semantics.holds, ran_a_query]
         known = [gate for gate in gates if gate is not None]
         labels = self._labels()
@@ -433,7 +387,7 @@ class _Scoring:
 
     def _why(
         self,
-        scored: _Scored,
+        scored: Scored,
         execution: Execution,
         grounding: Grounding,
         semantics: Judgement,
@@ -461,7 +415,7 @@ class _Scoring:
         if self.prose is None or execution.holds or execution.statement.holds:
             return False
         offered = [f for f in self.prose.figures if not (f.is_weak or f.is_year)]
-        return says_cannot_answer(self.prose) and not any(f.value for f in offered)
+        return declines(self.prose) and not any(f.value for f in offered)
 
     def _labels(self) -> Labels:
         if not self.case.terms or self.prose is None or self.setting.dialect is None:
@@ -497,6 +451,7 @@ class _Scoring:
     ) -> Score:
         if reason is not None:
             detail = sentence(reason, detail)
+        detail = self.masker.text(detail)
         if len(detail) > MAX_DETAIL_CHARS:
             detail = detail[: MAX_DETAIL_CHARS - 3] + "..."
         attribution = no_data = None
@@ -508,7 +463,7 @@ class _Scoring:
             verdict=verdict,
             outcome=outcome,
             reason=reason,
-            detail=self.masker.text(detail),
+            detail=detail,
             instrument=INSTRUMENT,
             reference_revision=self.case.revision,
             behaviour=behaviour,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PERCENT_NAME = re.compile(r"(?:^|_|\b)(?:pct|percent|percentage|perc)(?:$|_|\b)|%")
 _LABEL_NAME = re.compile(
-    r"(?:^|_|\b)(?:year|fy|month|quarter|week|day|hour|id|rank|no|nr|code|key)(?:$|_|\b)"
+    r"(?:^|.*(?<!per)[_ ])(?:year|fy|month|quarter|week|day|hour|id|rank|nr|code|key)"
 )
 _FALLING = re.compile(
     r"(?:^|_|\b)(?:drop|dropp\w*|decreas\w*|declin\w*|fall|fell|loss|lost|reduc\w*"
@@ -228,7 +228,7 @@ class Rule:
         cells = [row[column] for row in self._cells if row[column] is not None]
         if not all(isinstance(cell, int) for cell in cells):
             return False
-        named = _LABEL_NAME.search(self.reference.names[column].casefold())
+        named = _LABEL_NAME.fullmatch(self.reference.names[column].casefold())
         return bool(named) or all(
             isinstance(cell, int) and 1900 <= cell <= 2100 for cell in cells
         )

@@ -19,6 +19,7 @@ from pytest_dataeval.sql.mentions import (
     parse_field,
 )
 from pytest_dataeval.sql.parse import MAX_LENGTH, Unparsable, parse_all, tokens
+from pytest_dataeval.sql.remember import remembered
 from pytest_dataeval.sql.resolve import WHOLE_ROW, Resolver, Schema
 from pytest_dataeval.sql.tables import base_tables, table_parts
 
@@ -52,6 +53,21 @@ def columns_read(
     value, COLUMNS(...) and PIVOT read `*`; `count(*)` and EXISTS (SELECT *)
     read nothing. A name that several tables may have is read from each of them.
     """
+    readings = _readings(sql, dialect)
+    if readings is None:
+        return None
+    resolver = Resolver(schema, dialect, default_schema)
+    found: set[ColumnRef] = set()
+    for _, reading, tables in readings:
+        found |= _columns_of(reading, tables, resolver, default_schema)
+    return frozenset(found)
+
+
+@remembered(256)
+def _readings(
+    sql: str, dialect: str
+) -> tuple[tuple[exp.Expr, Reading, list[exp.Table]], ...] | None:
+    """Each statement with its levels and tables; None if they cannot be read."""
     from sqlglot import exp
 
     statements = parse_all(sql, dialect)
@@ -59,15 +75,13 @@ def columns_read(
         return None
     if any(isinstance(statement, exp.Command) for statement in statements):
         return None
-    resolver = Resolver(schema, dialect, default_schema)
-    found: set[ColumnRef] = set()
+    found = []
     for statement in statements:
         reading = read_levels(statement, dialect)
         if reading.is_too_wide:
             return None
-        tables = base_tables(statement, dialect)
-        found |= _columns_of(reading, tables, resolver, default_schema)
-    return frozenset(found)
+        found.append((statement, reading, base_tables(statement, dialect)))
+    return tuple(found)
 
 
 def _columns_of(
@@ -192,6 +206,7 @@ class _Search:
         return found
 
 
+@remembered(256)
 def _search(sql: str, dialect: str) -> _Search:
     found = tokens(sql, dialect) if len(sql) <= MAX_LENGTH else None
     if found is None:
@@ -202,22 +217,16 @@ def _search(sql: str, dialect: str) -> _Search:
 
 
 def _search_parsed(sql: str, dialect: str, found: tuple[Token, ...]) -> _Search | None:
-    from sqlglot import exp
-
-    statements = parse_all(sql, dialect)
-    if isinstance(statements, Unparsable):
+    readings = _readings(sql, dialect)
+    if readings is None:
         return None
-    if any(isinstance(statement, exp.Command) for statement in statements):
-        return None
+    statements = tuple(statement for statement, _, _ in readings)
     mentions = {f"{name}()" for name in called_functions(found, statements)}
     by_node: dict[int, frozenset[str]] = {}
     resolver = Resolver(None, dialect)
-    for tree in statements:
-        reading = read_levels(tree, dialect)
-        if reading.is_too_wide:
-            return None
+    for _, reading, tables in readings:
         for use in reading.uses:
             by_node[id(use.node)] = mentions_of(use, resolver)
-        mentions.update(".".join(table_parts(t)) for t in base_tables(tree, dialect))
+        mentions.update(".".join(table_parts(table)) for table in tables)
     mentions.update(*by_node.values())
     return _Search(frozenset(mentions), statements, by_node)

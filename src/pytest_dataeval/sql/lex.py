@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_dataeval.sql.remember import remembered
+
 ALIASES = {"postgresql": "postgres", "mssql": "tsql"}
 
 _BACKSLASH = frozenset({"mysql", "bigquery", "databricks", "snowflake", "spark"})
@@ -29,6 +31,7 @@ def dialect_name(dialect: str) -> str:
     return ALIASES.get(name, name)
 
 
+@remembered(256)
 def code_only(sql: str, dialect: str, *, slash_comments: bool = False) -> str:
     """The text with comments and string literals blanked; same length.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataeval.sql.levels import is_open, output_name
 from pytest_dataeval.sql.parse import deep_recursion, quiet
+from pytest_dataeval.sql.remember import remembered
 from pytest_dataeval.sql.toplevel import TopLevel, top_level
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class OrderSpec:
     with_ties: bool
 
 
+@remembered(256)
 def order_keys(sql: str, dialect: str) -> OrderSpec | None:
     """The order of the single query in `sql`; None if it cannot be made out."""
     from sqlglot import exp

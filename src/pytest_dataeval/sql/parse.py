@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dataeval.sql.effort import TooMuchWork, doublings, parse_in_steps
 from pytest_dataeval.sql.lex import (
     code_only,
     dialect_name,
     has_template_mark,
     nesting,
 )
+from pytest_dataeval.sql.remember import remembered
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
 
-_CACHED_LENGTH = 10_000
+_MAX_DOUBLINGS = 7
 _RECURSION_LIMIT = 10_000
 
 
@@ -93,8 +95,6 @@ def parse_all(
     too_big = _too_big(sql, name, max_length, max_depth)
     if too_big is not None:
         return too_big
-    if len(sql) <= _CACHED_LENGTH:
-        return _parse_cached(sql, name)
     return _parse(sql, name)
 
 
@@ -113,8 +113,6 @@ def tokens(sql: str, dialect: str) -> tuple[Token, ...] | None:
     """
     name = dialect_name(dialect)
     _require_dialect(name)
-    if len(sql) <= _CACHED_LENGTH:
-        return _tokenize_cached(sql, name)
     return _tokenize(sql, name)
 
 
@@ -203,13 +201,27 @@ def _too_big(
     return None
 
 
+@remembered(256)
 def _parse(sql: str, dialect: str) -> tuple[exp.Expr, ...] | Unparsable:
-    import sqlglot
     from sqlglot import exp
 
+    read = tokens(sql, dialect)
+    if read is None:
+        return Unparsable(
+            "unparsable",
+            f"The statement cannot be read as {dialect}: a quote or comment is open.",
+        )
     try:
+        if doublings(read, dialect) > _MAX_DOUBLINGS:
+            raise TooMuchWork
         with deep_recursion(), quiet():
-            found = sqlglot.parse(sql, read=dialect)
+            found = parse_in_steps(read, sql, dialect)
+    except TooMuchWork:
+        return Unparsable(
+            "too_deep",
+            "The statement nests joins before their ON, or types, too deep to be read;"
+            " write each condition behind its join.",
+        )
     # Compiled and pure sqlglot raise assorted internal errors on odd text.
     except Exception as error:
         return Unparsable(
@@ -226,9 +238,7 @@ def _parse(sql: str, dialect: str) -> tuple[exp.Expr, ...] | Unparsable:
     return statements
 
 
-_parse_cached = functools.lru_cache(maxsize=256)(_parse)
-
-
+@remembered(64)
 def _tokenize(sql: str, dialect: str) -> tuple[Token, ...] | None:
     import sqlglot
 
@@ -238,9 +248,6 @@ def _tokenize(sql: str, dialect: str) -> tuple[Token, ...] | None:
     # As above: an unterminated string is one of many ways.
     except Exception:
         return None
-
-
-_tokenize_cached = functools.lru_cache(maxsize=64)(_tokenize)
 
 
 @functools.lru_cache(maxsize=32)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from pytest_dataeval.sql.ctes import Visible, open_with
 from pytest_dataeval.sql.parse import Unparsable, parse_all
+from pytest_dataeval.sql.remember import remembered
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
+@remembered(256)
 def tables_read(
     sql: str, dialect: str, *, default_schema: str | None = None
 ) -> frozenset[str] | None:
