@@ -195,10 +195,10 @@ class AgentConfig(Model):
 class Profile(Model):
     """A named set of command-line options; explicit options win."""
 
-    agents: list[str] | None = None
-    arms: list[str] | Literal["all"] | None = None
+    agents: list[str] | None = Field(default=None, min_length=1)
+    arms: Annotated[list[str], Field(min_length=1)] | Literal["all"] | None = None
     repeats: int | None = Field(default=None, ge=1)
-    wordings: int | Literal["all"] | None = None
+    wordings: Annotated[int, Field(ge=1)] | Literal["all"] | None = None
     concurrency: int | None = Field(default=None, ge=1)
     unreviewed: bool | None = None
     """True: wordings that no person has reviewed are asked too."""

@@ -15,13 +15,12 @@ from pytest_dataeval.records import TrialKey
 
 if TYPE_CHECKING:
     from pytest_dataeval.cases.load import LoadedCase
+    from pytest_dataeval.engine.options import RunOptions
     from pytest_dataeval.engine.project import Project
     from pytest_dataeval.engine.suites import Suites
 
 
-def refuse_foreign_options(
-    config: pytest.Config, given: Mapping[str, Any], part: str
-) -> None:
+def refuse_foreign_options(config: pytest.Config) -> None:
     """Refuse what would falsify a run; warn of what does nothing.
 
     Raises UsageError.
@@ -41,10 +40,14 @@ def refuse_foreign_options(
             ),
             stacklevel=2,
         )
-    if given.get("concurrency") is not None and part in ("controller", "worker"):
+
+
+def refuse_concurrency(options: RunOptions) -> None:
+    """Refuse asks in flight in one process where processes ask one at a time."""
+    if options.concurrency is not None:
         raise UsageError(
-            "--concurrency is asks in flight in one process and -n is processes "
-            "that ask one at a time: give one of them"
+            "--concurrency (or concurrency: of the profile) is asks in flight in one "
+            "process, and -n is processes that ask one at a time: give one of them"
         )
 
 

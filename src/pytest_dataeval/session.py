@@ -23,6 +23,7 @@ from pytest_dataeval.engine.engine import Engine
 from pytest_dataeval.engine.outcome import State, TrialOutcome
 from pytest_dataeval.engine.plan import Trial, counts
 from pytest_dataeval.engine.preflight import preflight
+from pytest_dataeval.engine.prior import priors_of
 from pytest_dataeval.engine.project import Project
 from pytest_dataeval.engine.recording import Recording, context_of
 from pytest_dataeval.engine.schedule import Schedule
@@ -106,7 +107,7 @@ class RunSession:
             name: config.getoption(cmdline.dest(name))
             for name in cmdline.option_names()
         }
-        selection.refuse_foreign_options(config, given, self.part)
+        selection.refuse_foreign_options(config)
         self.project = Project.load(
             config.rootpath,
             {name.replace("-", "_"): value for name, value in given.items()},
@@ -114,6 +115,8 @@ class RunSession:
             config.invocation_params.dir,
             self._agent_hook,
         )
+        if self.part in ("controller", "worker"):
+            selection.refuse_concurrency(self.project.options)
         self.suites = Suites(self.project.settings)
         self.recording: Recording | None = None
         self.engine: Engine | None = None
@@ -179,6 +182,8 @@ class RunSession:
             self.events.append,
             self.suites.answers(self.project.options.answers),
         )
+        if run["resumed"]:
+            self.engine.prior = priors_of(Path(run["folder"]))
 
     def ready_engine(self) -> Engine:
         """The engine, checked and open. Raises what `prepare` raises."""
@@ -196,6 +201,7 @@ class RunSession:
         return {
             "folder": str(self.recording.folder),
             "references": str(self.recording.references),
+            "resumed": "yes" if self.recording.resumed else "",
         }
 
     def plan_from_ids(self, ids: Iterable[str]) -> None:

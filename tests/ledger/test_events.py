@@ -8,7 +8,6 @@ from pytest_dataeval.ledger.events import (
     attempt_from_event,
     fault_event,
     reference_event,
-    review_event,
     score_event,
     tool_call_json,
 )
@@ -122,7 +121,7 @@ def test_a_reference_names_its_result_or_its_error(key: TrialKey) -> None:
     assert bad["error"] == {"kind": "not_found", "message": "no table t"}
 
 
-def test_faults_and_reviews_are_events_of_a_trial(key: TrialKey) -> None:
+def test_a_fault_is_an_event_of_a_trial(key: TrialKey) -> None:
     assert fault_event(key, "server_missing", "warehouse", "exited") == {
         "kind": "fault",
         **key.to_json(),
@@ -130,5 +129,3 @@ def test_faults_and_reviews_are_events_of_a_trial(key: TrialKey) -> None:
         "where": "warehouse",
         "detail": "exited",
     }
-    review = review_event(key, "broken_question", "two readings")
-    assert (review["verdict"], review["note"]) == ("broken_question", "two readings")

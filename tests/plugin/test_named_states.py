@@ -323,6 +323,40 @@ def test_kill_9_keeps_finished_trials_and_the_run_says_incomplete(
     assert sorted(resumed.verdicts().values()) == ["pass", "pass", "pass"]
 
 
+def test_a_resumed_run_asks_only_what_is_missing(
+    words: Project, mode: tuple[str, ...]
+) -> None:
+    words.agent(
+        """
+        with open("asked.txt", "a") as file:
+            file.write(question + chr(10))
+        if "wrong" in question and not __import__("os").path.exists("mended"):
+            raise RuntimeError("no quota")
+        return Answer(text="It is 42.")
+        """,
+        attributes="needs_servers = False",
+    )
+    first = words.pytest("--agents", "mine", *mode)
+    assert first.status == 6
+    (words.root / "mended").touch()
+    (words.root / "asked.txt").unlink()
+    again = words.pytest("--agents", "mine", "--resume", str(first.run), *mode)
+    assert again.status == 0, again.text
+    assert (words.root / "asked.txt").read_text().splitlines() == ["wrong?"]
+    assert again.info["status"] == "complete"
+    assert len(again.events("score")) == 3
+
+
+def test_a_run_of_other_options_cannot_be_resumed(words: Project) -> None:
+    first = words.pytest("-q", "--agents", "mine")
+    again = words.pytest(
+        "-q", "--agents", "mine", "--repeats", "2", "--resume", str(first.run)
+    )
+    assert again.status == 4
+    assert "plan_sha256" in again.text
+    assert first.info["status"] == "complete"
+
+
 @needs_xdist
 def test_a_worker_that_is_killed_is_a_fault_of_its_trial(words: Project) -> None:
     words.agent(

@@ -47,9 +47,8 @@ def test_a_reference_may_be_written_in_another_dialect(shop: Project) -> None:
         """
     )
     result = shop.pytest("-q")
-    assert result.status == 1, result.text  # gold sends T-SQL to DuckDB
+    assert result.status == 0, result.text
     (score,) = result.events("score")
-    assert score["reason"] == "no_statement"
     stored = result.run / "results" / f"{score['reference_result']}.json"
     assert "99" in stored.read_text()
 

@@ -111,3 +111,26 @@ def test_nothing_is_left_in_the_temporary_folder(
     leaky.pytest("-q", "--agents", "gold,leaky", **env)
     left = [path for path in Path(scratch).rglob("*") if path.is_file()]
     assert left == []
+
+
+def test_what_a_reference_reads_for_the_owner_is_not_stored(leaky: Project) -> None:
+    leaky.cases(
+        """
+        warehouse: shop
+        cases:
+          - id: L1-mail
+            tier: L1
+            persona: alice
+            question: "What is Jane's e-mail address?"
+            reference: {sql: "select email from shop.people", as: owner}
+        """,
+        "cases/shop.yaml",
+    )
+    env = {"SHOP_FILE": "data.duckdb", "ALICE_TOKEN": SECRET}
+    result = leaky.pytest("-v", "--agents", "gold", **env)
+    assert result.status == 1
+    (score,) = result.events("score")
+    assert score["reference_result"] is None
+    stored = b"".join(p.read_bytes() for p in result.run.rglob("*") if p.is_file())
+    assert EMAIL.encode() not in stored
+    assert EMAIL not in result.text

@@ -20,8 +20,10 @@ def ask(folder: Path, *args: str) -> tuple[int, str, dict[str, Any]]:
     """Run pytest on the repository's cases; status, output, summary."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "cases", *QUIET]
-        + ["-p", "no:cacheprovider", "--run-dir", str(folder), "--tb=no", *args],
+        [
+            *(sys.executable, "-m", "pytest", "cases", *QUIET),
+            *("-p", "no:cacheprovider", "--run-dir", str(folder), "--tb=no", *args),
+        ],
         cwd=ROOT,
         env=kept,
         capture_output=True,

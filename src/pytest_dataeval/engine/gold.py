@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from pytest_dataeval.agents.gold import GoldTask
-from pytest_dataeval.errors import HarnessBroken
+from pytest_dataeval.errors import HarnessBroken, StatementFailed
 
 if TYPE_CHECKING:
     from pytest_dataeval.engine.plan import Trial
@@ -31,12 +31,23 @@ def gold_task(trial: Trial, scorer: Scorer) -> GoldTask:
         values = found.result if found is not None else None
     return GoldTask(
         expect=case.expect,
-        sql=reference.sql if reference is not None else None,
+        sql=_sql(trial, scorer),
         values=values,
         gap=tuple(case.gap),
         probe_sql=_probe(trial) if case.expect == "block" else None,
         unit=case.unit,
     )
+
+
+def _sql(trial: Trial, scorer: Scorer) -> str | None:
+    """The reference's SQL as the warehouse reads it; as written if it cannot be."""
+    reference = trial.loaded.case.reference
+    if reference is None or reference.sql is None:
+        return None
+    try:
+        return scorer.translated(trial, reference.sql)
+    except StatementFailed:
+        return reference.sql
 
 
 def _probe(trial: Trial) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from pytest_dataeval.records import Attempt, Score
+from pytest_dataeval.ledger.read import load
+from pytest_dataeval.records import Attempt, Score, TrialKey
 
 
 @dataclass(frozen=True)
@@ -13,3 +17,20 @@ class Prior:
 
     attempt: Attempt
     score: Score | None
+
+
+def priors_of(folder: Path) -> Callable[[TrialKey], Prior | None]:
+    """What the run in `folder` knew of each trial when this was first asked.
+
+    A trial whose last event is a fault is new: it is asked again.
+    """
+    view = cache(lambda: load(folder))
+
+    def prior(key: TrialKey) -> Prior | None:
+        record = view().trials.get(key)
+        if record is None or record.fault is not None:
+            return None
+        attempt = view().attempt(key)
+        return None if attempt is None else Prior(attempt, record.score)
+
+    return prior

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Sink = Callable[[dict[str, Any]], None]
 
+#: In place of a detail that could tell rows of a reference nobody here may read.
+NOT_SHOWN = "The reference holds withheld columns, so its rows are not shown."
+
 
 class Recorder:
     """Masks and hands on every event; writes transcripts and results.
@@ -111,6 +114,8 @@ class Recorder:
 
         masker = self.masker(trial)
         reference = masker.result(scored.reference) if scored.reference else None
+        if reference is not None and self._scorer.reads_withheld(trial):
+            reference, score = None, replace(score, detail=NOT_SHOWN)
         answer = masker.result(scored.answer) if scored.answer else None
         write = self._artifacts.write_result
         score = replace(

@@ -10,14 +10,12 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_dataeval.engine.prior import Prior
-from pytest_dataeval.ledger.read import Planned, RunView, load
+from pytest_dataeval.engine.prior import priors_of
+from pytest_dataeval.ledger.read import Planned, load
 from pytest_dataeval.ledger.run import Run
-from pytest_dataeval.records import TrialKey
 
 if TYPE_CHECKING:
     from pytest_dataeval.engine.engine import Engine
@@ -72,30 +70,19 @@ class Recording:
         """
         self.run.pin(identity_of(engine.project, trials))
         if self.resumed:
-            engine.prior = self._prior
+            engine.prior = priors_of(self.folder)
         else:
             self.run.write_cases(cases_of(engine, trials))
             self.run.write_plan([Planned(t.key, t.tier, t.nodeid) for t in trials])
         self.opened = True
-
-    @cached_property
-    def _before(self) -> RunView:
-        return load(self.folder)
-
-    def _prior(self, key: TrialKey) -> Prior | None:
-        """What the run already knows of a trial; a trial with a fault is new."""
-        record = self._before.trials.get(key)
-        if record is None or record.fault is not None:
-            return None
-        attempt = self._before.attempt(key)
-        return None if attempt is None else Prior(attempt, record.score)
 
     def finish(self, interrupted: bool) -> Summary | None:
         """Write the summary and the run's status; None if no plan was made."""
         from pytest_dataeval.ledger.summary import summarise
 
         if not self.opened:
-            self.run.finish("aborted", "it ended before anything was planned")
+            if not self.resumed:  # what a refused resume found stays as it was
+                self.run.finish("aborted", "it ended before anything was planned")
             return None
         view = load(self.folder)
         missing = [

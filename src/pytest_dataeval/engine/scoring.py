@@ -183,20 +183,49 @@ class Scorer:
 
         Raises what `run` raises, and StatementFailed if it cannot be translated.
         """
+        return self.run(trial, self.translated(trial, sql), persona)
+
+    def translated(self, trial: Trial, sql: str) -> str:
+        """A statement of the case's author in the warehouse's dialect."""
         from pytest_dataeval.sql.parse import Unparsable
         from pytest_dataeval.sql.transpile import transpile
 
         reference = trial.loaded.case.reference
         warehouse = self._warehouse(trial)
-        if reference is not None and reference.dialect and warehouse is not None:
-            try:
-                translated = transpile(sql, reference.dialect, warehouse.dialect)
-            except ValueError as error:
-                raise StatementFailed("invalid", str(error)) from error
-            if isinstance(translated, Unparsable):
-                raise StatementFailed("invalid", translated.reason)
-            sql = translated
-        return self.run(trial, sql, persona)
+        if reference is None or reference.dialect is None or warehouse is None:
+            return sql
+        try:
+            translated = transpile(sql, reference.dialect, warehouse.dialect)
+        except ValueError as error:
+            raise StatementFailed("invalid", str(error)) from error
+        if isinstance(translated, Unparsable):
+            raise StatementFailed("invalid", translated.reason)
+        return translated
+
+    def reads_withheld(self, trial: Trial) -> bool:
+        """Whether the reference may hold what the trial's persona may not read.
+
+        It then ran as the owner, and what it gave is neither stored nor shown.
+        """
+        from pytest_dataeval.sql.protect import withheld_columns_read
+
+        reference = trial.loaded.case.reference
+        warehouse = self._warehouse(trial)
+        withheld = self.project.withheld(self.project.persona_of(trial.loaded.case))
+        if reference is None or warehouse is None or not withheld:
+            return False
+        if reference.persona != "owner" or reference.value is not None:
+            return False
+        if reference.sql is None:
+            return True  # a function may read anything
+        read = withheld_columns_read(
+            self.translated(trial, reference.sql),
+            warehouse.dialect,
+            warehouse.columns(),
+            withheld,
+            default_schema=warehouse.default_schema,
+        )
+        return read is None or bool(read)
 
     def live_reference(self, trial: Trial) -> Outcome | None:
         """What a live reference gives now; None for a case whose data stand still.

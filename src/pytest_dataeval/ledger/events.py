@@ -8,7 +8,7 @@ Whoever appends an event adds the trial's `tier`, `nodeid` and `question_sha`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pytest_dataeval.records import (
     Attempt,
@@ -22,9 +22,7 @@ from pytest_dataeval.records import (
 )
 from pytest_dataeval.warehouse.references import Reference
 
-KINDS = ("attempt", "reference", "score", "review", "fault")
-
-ReviewVerdict = Literal["real_miss", "broken_question", "scorer_artefact"]
+KINDS = ("attempt", "reference", "score", "fault")
 
 _USAGE = (
     "input_tokens",
@@ -186,11 +184,6 @@ def reference_event(
 def score_event(key: TrialKey, score: Score) -> dict[str, Any]:
     """The instrument's judgement of the trial's latest attempt."""
     return {"kind": "score", **key.to_json(), **score.to_json()}
-
-
-def review_event(key: TrialKey, verdict: ReviewVerdict, note: str) -> dict[str, Any]:
-    """A person's verdict on a failure, after reading it."""
-    return {"kind": "review", **key.to_json(), "verdict": verdict, "note": note}
 
 
 def fault_event(key: TrialKey, what: str, where: str, detail: str) -> dict[str, Any]:

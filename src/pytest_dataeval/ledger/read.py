@@ -63,14 +63,13 @@ class Fault:
 class TrialRecord:
     """The latest that the ledger says of one trial.
 
-    `attempt` and `review` are events. `fault` is None if the trial was asked or
+    `attempt` is an event. `fault` is None if the trial was asked or
     scored after it.
     """
 
     attempt: Mapping[str, Any] | None = None
     score: Score | None = None
     fault: Fault | None = None
-    review: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,6 @@ def _take(record: TrialRecord, event: Mapping[str, Any]) -> None:
             record.fault = None
         case "fault":
             record.fault = Fault(event["what"], event["where"], event["detail"])
-        case "review":
-            record.review = event
 
 
 def read_run_info(folder: Path) -> RunInfo:
