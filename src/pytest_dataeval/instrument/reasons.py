@@ -14,6 +14,7 @@ REASONS: Final[dict[str, str]] = {
     "reference_failed": "The reference did not run.",
     "reference_empty": "The reference gave no rows, or nothing but NULL.",
     "reference_too_large": "The reference was cut by the row or byte limit.",
+    "unknown_column": "The case names a column that its reference does not have.",
     "reference_moved": "The reference was not the same before and after the ask.",
     "result_too_large": "The answer's result was cut by the row or byte limit.",
     "nothing_to_score": "The case asks for nothing that can be scored here.",

@@ -184,6 +184,8 @@ class _Scoring:
             )
         if is_empty(found) and not self.case.allow_empty:
             raise Undecidable("reference_empty", "")
+        if unknown := _unknown_columns(self.case, found):
+            raise Undecidable("unknown_column", unknown)
         return found
 
     # ------------------------------------------------------------- statement
@@ -470,3 +472,22 @@ class _Scoring:
             attribution=attribution,
             no_data=no_data,
         )
+
+
+def _unknown_columns(case: Case, reference: ResultSet) -> str:
+    """What the case says of columns that its reference does not have."""
+    known = {name.lower() for name in reference.names}
+    named = {
+        "state": case.state if isinstance(case.state, list) else [],
+        "optional": case.optional,
+        "tolerance.columns": list(case.tolerance.columns),
+    }
+    wrong = [
+        f"{key} names {name!r}"
+        for key, names in named.items()
+        for name in names
+        if name.lower() not in known
+    ]
+    if not wrong:
+        return ""
+    return f"{'; '.join(wrong)}; the reference has {', '.join(reference.names)}."
