@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ _DIRECT_LINK = re.compile(
     r"|approximately|only|just|a|an|the)\b[\s\W]*){0,4}",
     re.IGNORECASE,
 )
+_DIRECT_CHARS = 80
 _CONTRAST = re.compile(r"\b(?:while|whereas|but|although)\b", re.IGNORECASE)
 _DIFFERENCE = re.compile(r"\bby [$€£]?$")
 
@@ -90,21 +92,30 @@ def _figures_beside(prose: Prose, rows: Sequence[NamedRow]) -> Iterator[_Beside]
         and figure.start not in in_name
         and not _DIFFERENCE.search(prose.folded, max(0, figure.start - 6), figure.start)
     ]
+    starts = [figure.start for figure in figures]
+    places = [span[0] for span, _ in mentions]
+    full = _FullNames(prose, rows)
     for start, end in _clauses(prose):
-        numbers = [f for f in figures if start <= f.start < end]
-        here = [m for m in mentions if start <= m[0][0] < end]
+        numbers = figures[bisect_left(starts, start) : bisect_left(starts, end)]
+        here = mentions[bisect_left(places, start) : bisect_left(places, end)]
         if not here or not numbers:
             continue
-        here = _fully_named(prose, rows, here, (start, end))
+        here = full.only(here, (start, end))
         is_behind = numbers[0].start < here[0][0][0] and (
             here[-1][0][0] > numbers[-1].start
         )
+        own_places = [span[0] for span, _ in here]
         for figure in numbers:
-            owner = _owner(here, figure, behind=is_behind)
-            if owner is not None:
-                between = prose.text[owner[0][1] : figure.start]
-                is_direct = _DIRECT_LINK.fullmatch(between) is not None
-                yield _Beside(owner[1], figure, is_direct)
+            at = bisect_left(own_places, figure.start) - (0 if is_behind else 1)
+            if not 0 <= at < len(here):
+                continue
+            span, row = here[at]
+            is_direct = (
+                figure.start - span[1] <= _DIRECT_CHARS
+                and _DIRECT_LINK.fullmatch(prose.text, span[1], figure.start)
+                is not None
+            )
+            yield _Beside(row, figure, is_direct)
 
 
 def _clauses(prose: Prose) -> Iterator[Span]:
@@ -116,35 +127,35 @@ def _clauses(prose: Prose) -> Iterator[Span]:
         yield start, end
 
 
-def _fully_named(
-    prose: Prose,
-    rows: Sequence[NamedRow],
-    mentions: list[tuple[Span, int]],
-    sentence: Span,
-) -> list[tuple[Span, int]]:
-    """Only the rows that are named in full, where a sentence names some so.
+class _FullNames:
+    """Where each name of each row stands, to see which rows are named in full."""
 
-    One name may stand in two columns: `Billing, North` is not the row `North`.
-    """
-    start, end = sentence
-    full = {
-        number
-        for number in {number for _, number in mentions}
-        if all(
-            any(start <= span[0] < end for span in prose.mentions(forms))
-            for forms in rows[number].names
-        )
-    }
-    return [mention for mention in mentions if mention[1] in full] or mentions
+    def __init__(self, prose: Prose, rows: Sequence[NamedRow]) -> None:
+        self._prose = prose
+        self._rows = rows
+        self._places: dict[tuple[str, ...], list[int]] = {}
 
+    def only(
+        self, mentions: list[tuple[Span, int]], clause: Span
+    ) -> list[tuple[Span, int]]:
+        """The rows that a clause names in full, or all if it names none so.
 
-def _owner(
-    mentions: list[tuple[Span, int]], figure: Figure, *, behind: bool
-) -> tuple[Span, int] | None:
-    if behind:
-        return next((m for m in mentions if m[0][0] >= figure.end), None)
-    before = [m for m in mentions if m[0][1] <= figure.start]
-    return before[-1] if before else None
+        One name may stand in two columns: `Billing, North` is not the row `North`.
+        """
+        full = {
+            number
+            for number in {number for _, number in mentions}
+            if all(self._is_in(forms, clause) for forms in self._rows[number].names)
+        }
+        return [mention for mention in mentions if mention[1] in full] or mentions
+
+    def _is_in(self, forms: tuple[str, ...], clause: Span) -> bool:
+        if forms not in self._places:
+            found = self._prose.mentions(forms)
+            self._places[forms] = [span[0] for span in found]
+        places = self._places[forms]
+        at = bisect_left(places, clause[0])
+        return at < len(places) and places[at] < clause[1]
 
 
 def _outermost(mentions: Iterator[tuple[Span, int]]) -> list[tuple[Span, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from pytest_dataeval.instrument.figures import Figure
@@ -63,6 +64,8 @@ _SAID_OF = re.compile(
     r"|would be)[\s$€£|~]*(?:(?:about|around|roughly|approximately|an?|the) ?)*",
     re.IGNORECASE,
 )
+#: How far a figure may stand from what it is said of.
+_NEAR_CHARS = 80
 _BEFORE_GAP = re.compile(r"[\s%]*(?:[\w-]+ ){0,1}", re.IGNORECASE)
 _DECLINES = re.compile(
     r"\b(?:can ?not|can't|could not|couldn't|unable to|not able to|won't|will not)"
@@ -137,17 +140,21 @@ def offers_figure(prose: Prose, gap: Sequence[str]) -> bool:
     """
     spans = _gap_spans(prose, gap)
     figures = [f for f in prose.figures if not (f.is_weak or f.is_year or f.negated)]
+    starts = [figure.start for figure in figures]
     start = 0
     ends = [m.end() for m in _CLAUSE_END.finditer(prose.text)]
     for end in [*ends, len(prose.text)]:
         clause = prose.text[start:end]
-        here = [f for f in figures if start <= f.start < end]
+        first_figure = bisect_left(starts, start)
+        here = figures[first_figure : bisect_left(starts, end)]
         if here and not _CANNOT.search(clause):
-            near = [span for span in spans if start <= span[0] < end]
             for figure in here:
-                if _OFFER.search(prose.text[start : figure.start]):
+                near = max(start, figure.start - _NEAR_CHARS)
+                if _OFFER.search(prose.text[near : figure.start]):
                     return True
-                if any(_is_said_of(prose, figure, span) for span in near):
+                first = bisect_left(spans, (near, 0))
+                last = bisect_left(spans, (min(end, figure.end + _NEAR_CHARS), 0))
+                if any(_is_said_of(prose, figure, s) for s in spans[first:last]):
                     return True
         start = end
     return False

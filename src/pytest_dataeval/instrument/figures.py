@@ -41,7 +41,7 @@ class Figure:
 
 # -------------------------------------------------------------------- cleaning
 
-_FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]{0,8}(\w{0,20})[^\n]{0,80}\n(.*?)(?:```|\Z)", re.DOTALL)
 _SQL_START = re.compile(r"\s*(?:--|select\b|with\b|explain\b)", re.IGNORECASE)
 _SIGNS = str.maketrans(
     {
@@ -100,7 +100,7 @@ _NO_FIGURE = re.compile(
     r"|(?<!\w)#\d+|\b(?:id|no\.|number|ticket|order|invoice|case|step|page|rule|table"
     r"|figure|section|item|line|row|option|top|last|past|first) (?:#|no\.? ?)?\d+\b"
     r"(?![.,]?\d|\s*[%:=|])"
-    r"|\b[a-z]+(?:-[a-z0-9]+)*-\d+(?:-\d+)*\b"  # INV-2024-001
+    r"|\b[a-z]{1,20}(?:-[a-z0-9]{1,20}){0,4}-\d+(?:-\d+){0,4}\b"  # INV-2024-001
     r"|\b(?:quarter|week|month|day|phase|tier|level|priority) \d+\b(?!\s*[:=|])"
     r"|https?://\S+",
     re.IGNORECASE,
