@@ -184,6 +184,8 @@ def conclude(
     call: pytest.CallInfo[None],
 ) -> TrialOutcome | None:
     """Score a test's trial after its call: it passes if both score and test do."""
+    from pytest_dataeval import reports
+
     handle = item.stash.get(HANDLE, None)
     engine = session.ready_engine()
     assert isinstance(item, pytest.Function)
@@ -191,7 +193,7 @@ def conclude(
         return None
     if handle is None or handle.asked is None:
         if report.failed:
-            return session.interrupted(trial, call, None)
+            return reports.interrupted(session, trial, call)
         fault = Fault("not_asked", trial.nodeid, "the test never asked its trial")
         asked = Asked(None, fault)
     else:

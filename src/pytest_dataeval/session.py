@@ -6,16 +6,14 @@ pytest-xdist workers ask and score, and the controller alone writes.
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_dataeval import cmdline, selection, terminal, xdist
+from pytest_dataeval import cmdline, reports, selection, terminal, xdist
 from pytest_dataeval.config import process_environment
 from pytest_dataeval.engine.ask import Fault
 from pytest_dataeval.engine.bindings import UNBOUND
@@ -32,20 +30,17 @@ from pytest_dataeval.errors import (
     FileError,
     FileErrors,
     HarnessBroken,
-    UsageError,
 )
-from pytest_dataeval.items import TrialFailed, TrialItem, bindings_of, trial_of
-from pytest_dataeval.keys import OUTCOME, SESSION
+from pytest_dataeval.items import TrialItem, bindings_of, trial_of
+from pytest_dataeval.keys import SESSION
 from pytest_dataeval.records import TrialKey
+from pytest_dataeval.stopping import NOT_MEASURED, stopping_pytest
 
 if TYPE_CHECKING:
     from pytest_dataeval.cases.load import LoadedFile
     from pytest_dataeval.config import AgentConfig
     from pytest_dataeval.ledger.summary import Summary
     from pytest_dataeval.records import Attempt, Score
-
-#: Exit status of a run that could not be measured.
-NOT_MEASURED = 6
 
 #: serial asks, scores and writes; a worker asks and scores; the controller
 #: writes; a dry session (--collect-only, --help) only collects.
@@ -65,6 +60,7 @@ def start_session(config: pytest.Config) -> None:
         config.stash[SESSION] = session
         manager = config.pluginmanager
         manager.register(session, "dataeval-session")
+        manager.register(reports.TrialReports(session), "dataeval-reports")
         manager.register(fixtures, "dataeval-fixtures")
         manager.register(own_tests, "dataeval-own-tests")
         if session.part == "controller":
@@ -73,18 +69,6 @@ def start_session(config: pytest.Config) -> None:
             session.join(xdist.read_workerinput(config))
         elif session.part != "dry" and session.named_files():
             session.prepare()
-
-
-@contextmanager
-def stopping_pytest() -> Iterator[None]:
-    """Turn our errors into pytest's own ways to end a session."""
-    try:
-        yield
-    except (UsageError, FileError, FileErrors) as error:
-        raise pytest.UsageError(str(error)) from error
-    except HarnessBroken as error:
-        text = f"dataeval: not measured: {error.what}: {error}"
-        raise pytest.exit.Exception(text, NOT_MEASURED) from error
 
 
 def part_of(config: pytest.Config) -> Part:
@@ -244,7 +228,7 @@ class RunSession:
             "again",
         )
         self.engine.recorder.fault(trial, fault)
-        mark_report(
+        reports.mark(
             report, TrialOutcome(trial.key, "fault", trial.question, fault=fault)
         )
 
@@ -336,76 +320,6 @@ class RunSession:
         """What a person sees of a trial that did not pass."""
         return terminal.failure_text(outcome)
 
-    # ---------------------------------------------------------------- reports
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        trial = trial_of(item)
-        if trial is not None and (call.when == "call" or report.failed):
-            with stopping_pytest():
-                self._mark(report, item, trial, call)
-        return report
-
-    def _mark(
-        self,
-        report: pytest.TestReport,
-        item: pytest.Item,
-        trial: Trial,
-        call: pytest.CallInfo[None],
-    ) -> None:
-        """Write the trial's state on its report, and its events in a worker."""
-        from pytest_dataeval import own_tests
-
-        outcome = item.stash.get(OUTCOME, None)
-        if not isinstance(item, TrialItem):
-            outcome = own_tests.conclude(self, item, trial, report, call)
-        elif report.failed and not _is_ours(call):
-            # something around the trial raised: a fixture, a timeout, a plugin
-            outcome = self.interrupted(trial, call, outcome)
-        if outcome is None:
-            return
-        item.stash[OUTCOME] = outcome
-        if outcome.state == "xfail" and not self.config.option.runxfail:
-            report.outcome = "skipped"
-            report.wasxfail = outcome.reason
-        mark_report(report, outcome)
-        if self.part == "worker":
-            # one JSON string: xdist cannot ship anything richer in safety
-            vars(report)["dataeval_events"] = json.dumps(self.events)
-            self.events.clear()
-
-    def interrupted(
-        self,
-        trial: Trial,
-        call: pytest.CallInfo[None],
-        outcome: TrialOutcome | None,
-    ) -> TrialOutcome:
-        """A trial whose item raised something of its own becomes a fault."""
-        assert call.excinfo is not None
-        assert self.engine is not None
-        where = f"{call.when} of {trial.nodeid}"
-        fault = Fault("item_failed", where, call.excinfo.exconly())
-        self.engine.recorder.fault(trial, fault)
-        return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        state = getattr(report, "dataeval_state", None)
-        if state is not None:
-            self.states[report.nodeid] = state
-            if state == "fault":
-                self.faults[report.nodeid] = report.dataeval_reason
-        elif report.failed and report.nodeid not in self.planned:
-            self.foreign_failures += 1
-
-    def pytest_report_teststatus(
-        self, report: pytest.TestReport
-    ) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
-        return terminal.status(report)
-
     # -------------------------------------------------------------------- end
 
     @pytest.hookimpl(tryfirst=True)
@@ -479,14 +393,3 @@ class RunSession:
             lines = terminal.summary_lines(self, width)
         for line in lines:
             terminalreporter.write_line(line)
-
-
-def mark_report(report: pytest.TestReport, outcome: TrialOutcome) -> None:
-    """Put the state on the report in plain words that any process can read."""
-    reason = outcome.reason if outcome.state != "pass" else ""
-    vars(report).update(dataeval_state=outcome.state, dataeval_reason=reason)
-
-
-def _is_ours(call: pytest.CallInfo[None]) -> bool:
-    error = call.excinfo.value if call.excinfo is not None else None
-    return isinstance(error, TrialFailed)

@@ -9,7 +9,7 @@ import pytest
 from pytest_dataeval.errors import StatementFailed
 from pytest_dataeval.instrument.reasons import REASONS
 from pytest_dataeval.instrument.score import INSTRUMENT
-from pytest_dataeval.records import Score, Statement
+from pytest_dataeval.records import Attempt, Score, Statement
 
 from .conftest import Session, ask, case, run, table
 
@@ -140,10 +140,8 @@ def test_a_statement_that_is_known_to_have_run_is_scored_even_if_it_fails_now(
 
 
 def test_statements_that_failed_at_the_ask_are_passed_over(session: Session) -> None:
-    attempt = ask("407", "select 407 as n")
-    failed = Statement("select nope", False)
-    attempt = ask("407", "select 407 as n")
-    object.__setattr__(attempt, "statements", (*attempt.statements, failed))
+    statements = (Statement("select 407 as n", True), Statement("select nope", False))
+    attempt = Attempt("407", statements)
     assert session.score(COUNT, attempt).verdict == "pass"
 
 

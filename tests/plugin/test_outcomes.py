@@ -166,3 +166,43 @@ def test_files_and_status_without_a_terminal(words: Project) -> None:
     assert result.out == ""
     assert result.info["status"] == "complete"
     assert json.dumps(result.summary).count('"L1"') >= 1
+
+
+def test_a_teardown_that_fails_is_an_error_and_leaves_the_score(words: Project) -> None:
+    words.write(
+        "cases/conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def breaks(request):
+            yield
+            if "L2" in request.node.nodeid:
+                raise OSError("cannot clean up")
+        """,
+    )
+    result = words.pytest("-q", "--agents", "mine", "-k", "right")
+    assert result.status == 1
+    assert result.counts() == {"passed": 2, "error": 1, "deselected": 1}
+    assert sorted(result.verdicts().values()) == ["pass", "pass"]
+    assert result.faults() == {}
+
+
+def test_a_set_up_that_fails_is_a_fault_and_the_agent_is_not_asked(
+    words: Project, mode: tuple[str, ...]
+) -> None:
+    words.write(
+        "cases/conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def breaks(request, dataeval_agent):
+            if "L2" in request.node.nodeid:
+                raise OSError("no room")
+        """,
+    )
+    result = words.pytest("--agents", "mine", "-k", "right", *mode)
+    assert result.status == 6
+    assert list(result.faults().values()) == ["item_failed"]
+    assert [e["case"] for e in result.events("attempt")] == ["L1-right"]

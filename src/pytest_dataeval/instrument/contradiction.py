@@ -120,7 +120,7 @@ def _figures_beside(prose: Prose, rows: Sequence[NamedRow]) -> Iterator[_Beside]
 
 def _clauses(prose: Prose) -> Iterator[Span]:
     """Sentences, and the two sides of a contrast in one."""
-    for start, end in prose.sentences():
+    for start, end in prose.sentences:
         for match in _CONTRAST.finditer(prose.text, start, end):
             yield start, match.start()
             start = match.start()

@@ -48,7 +48,7 @@ def is_hedged(prose: Prose, reference: Rule, alternatives: Sequence[Rule]) -> bo
 
 def _stands_aside(prose: Prose, figure: Figure) -> bool:
     start = max(
-        (start for start, _ in prose.sentences() if start <= figure.start), default=0
+        (start for start, _ in prose.sentences if start <= figure.start), default=0
     )
     before = prose.text[start : figure.start]
     aside = [m.end() for m in _ASIDE.finditer(before)]

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pytest_dataeval.instrument.figures import Figure, clean, find_figures
 
@@ -52,10 +52,7 @@ class Prose:
     folded: str
     figures: tuple[Figure, ...]
 
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
-
+    @cached_property
     def sentences(self) -> list[Span]:
         """Spans of sentences; a line, such as a table row, is one too."""
         spans: list[Span] = []

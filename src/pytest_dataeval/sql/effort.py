@@ -70,7 +70,7 @@ def doublings(tokens: Iterable[Token], dialect: str) -> int:
         elif kind in {"ON", "USING"}:
             outside = brackets[-1][2] if brackets else 0
             open_joins = max(outside, open_joins - 1)
-        elif kind in _TRIED_TWICE:
+        elif token.text.upper() in _TRIED_TWICE:
             twice[-1] = True
         most = max(most, hot_brackets + open_joins)
         before = token
