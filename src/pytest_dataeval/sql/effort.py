@@ -82,7 +82,7 @@ def parse_in_steps(
 ) -> list[exp.Expr | None]:
     """sqlglot's trees of `tokens`. Raises TooMuchWork beside sqlglot's errors.
 
-    The compiled parser does not let its steps be counted; it is some ten times
+    The compiled parser does not let its steps be counted; it is some four times
     faster, and `doublings` stands before it.
     """
     from sqlglot import Dialect

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pytest_dataeval.sql.parse import Unparsable, parse_one
+from pytest_dataeval.sql.parse import Unparsable, deep_recursion, parse_one, quiet
 
 
 def transpile(sql: str, read: str, write: str) -> str | Unparsable:
-    """`sql` of dialect `read` in dialect `write`, or why it cannot be read.
+    """`sql` of dialect `read` in dialect `write`, or why that cannot be done.
 
     Raises ValueError for a dialect that does not exist. The text is returned as
     it is where both are the same.
@@ -16,4 +16,11 @@ def transpile(sql: str, read: str, write: str) -> str | Unparsable:
     parsed = parse_one(sql, read)
     if isinstance(parsed, Unparsable):
         return parsed
-    return parsed.tree.sql(dialect=write)
+    try:
+        with deep_recursion(), quiet():
+            return parsed.tree.sql(dialect=write)
+    # sqlglot's generators raise assorted errors for what a dialect lacks
+    except Exception as error:
+        return Unparsable(
+            "unparsable", f"The statement cannot be written as {write}: {error}"
+        )
