@@ -8,9 +8,10 @@ from pytest_dataeval.sql.parse import Unparsable
 from pytest_dataeval.sql.transpile import transpile
 
 
-def test_a_statement_is_written_anew() -> None:
+def test_a_statement_is_written_anew_with_its_meaning() -> None:
+    # SQL Server sorts NULL first, DuckDB last
     found = transpile("select top 3 [a b] from t order by 1", "tsql", "duckdb")
-    assert found == 'SELECT "a b" FROM t ORDER BY 1 LIMIT 3'
+    assert found == 'SELECT "a b" FROM t ORDER BY 1 NULLS FIRST LIMIT 3'
 
 
 def test_the_same_dialect_keeps_the_text() -> None:
