@@ -28,7 +28,7 @@ def test_no_command_does_nothing(tmp_path: Path) -> None:
 
 
 def test_a_failure_shows_the_end_of_the_output(tmp_path: Path) -> None:
-    code = "print(*range(100), sep='\\n'); raise SystemExit('no disk')"
+    code = "print(*range(100), sep='\\n', flush=True); raise SystemExit('no disk')"
     with pytest.raises(HarnessBroken) as caught:
         prepare("shop", configured("python", "-c", code), tmp_path)
     assert caught.value.what == "warehouse_setup"

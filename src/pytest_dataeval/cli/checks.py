@@ -22,11 +22,9 @@ from pytest_dataeval.warehouse.references import ReferenceStore
 
 if TYPE_CHECKING:
     from pytest_dataeval.cases.load import LoadedCase, LoadedFile
-    from pytest_dataeval.cases.model import Case
     from pytest_dataeval.engine.project import Project
 
 #: What `as` may say: whom a reference runs as.
-KNOWN_AS = (None, "persona", "owner")
 
 REMEDIES = {
     "refused": "Write one statement that only reads what it may see, or run it with "
@@ -119,7 +117,6 @@ class Checker:
         if case.valid_until is not None and case.valid_until < self.today:
             text = f"{case.valid_until} has passed, so that the case is not scored"
             found.warnings.append(Remark("valid_until", f"{text}; set a new day."))
-        found.findings += _unknown_as(case)
         try:
             persona = self.project.persona_of(case)
         except UsageError as error:
@@ -133,16 +130,6 @@ class Checker:
         arm = next(iter(self.project.arms))
         key = TrialKey(file.suite, loaded.case.id, 1, "gold", arm, 1)
         return Trial(key, f"{file.path}::{loaded.case.id}", loaded, file)
-
-
-def _unknown_as(case: Case) -> Iterator[Remark]:
-    entries: list[tuple[str, Any]] = [("reference", case.reference)]
-    for index, entry in enumerate(case.must_not_contain):
-        entries.append((f"must_not_contain[{index}]", entry))
-    for key, entry in entries:
-        who = getattr(entry, "persona", None)
-        if who not in KNOWN_AS:
-            yield Remark(f"{key}.as", f"{who!r} is neither persona nor owner.")
 
 
 class _CaseCheck:
