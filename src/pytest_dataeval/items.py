@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -79,9 +78,15 @@ class TrialItem(pytest.Function):
     def __init__(self, *, bound: bool, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.bound = bound
+        self._trial: Trial | None = None
 
-    @cached_property
+    @property
     def trial(self) -> Trial:
+        if self._trial is None:
+            self._trial = self._planned()
+        return self._trial
+
+    def _planned(self) -> Trial:
         from pytest_dataeval.engine.plan import Trial
 
         file = cast("CaseFileNode", self.parent.parent)

@@ -95,6 +95,8 @@ class Masker:
         """
         if isinstance(value, str):
             return self.text(value)
+        if value is None or value is True or value is False:
+            return value
         if isinstance(value, Mapping):
             return {
                 self.data(key): self.data(inner, numbers=numbers)

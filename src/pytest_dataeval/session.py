@@ -154,6 +154,7 @@ class RunSession:
                     xdist.worker_count(self.config),
                     self.config.rootpath,
                 ),
+                is_shared=self.part == "controller",
             )
         return self.recording
 

@@ -12,11 +12,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataeval.engine.ask import Asked, Fault, Terms, ask_once
 from pytest_dataeval.engine.background import BackgroundLoop
 from pytest_dataeval.engine.bindings import UNBOUND, Bindings
+from pytest_dataeval.engine.ended import PATIENCE_S, EndedAsks
 from pytest_dataeval.engine.outcome import TrialOutcome
 from pytest_dataeval.engine.prior import Prior
 from pytest_dataeval.engine.recorder import Recorder, Sink
@@ -46,7 +48,8 @@ CONCURRENCY_WAITING = 8
 class Engine:
     """Asks, scores and records trials for one process.
 
-    `references` is the folder that processes share references through, `folder`
+    `references` is the folder that processes share references through (None: there
+    is one process), `folder`
     the run's. `sink` takes each ledger event once, masked. `answers` are those that the
     replay agent gives. `prior` is set where a run goes on: it tells what
     the earlier part already knows of a trial.
@@ -55,7 +58,7 @@ class Engine:
     def __init__(
         self,
         project: Project,
-        references: Path,
+        references: Path | None,
         folder: Path,
         sink: Sink,
         answers: Answers | None = None,
@@ -65,6 +68,8 @@ class Engine:
         self.project = project
         self.scorer = Scorer(project, ReferenceStore(references))
         self.recorder = Recorder(project.settings, self.scorer, folder, sink)
+        self._ended = EndedAsks(self.recorder.attempt)
+        self._woken: SimpleQueue[None] = SimpleQueue()
         self.answers = answers
         self.prior: Callable[[TrialKey], Prior | None] = lambda key: None
         self._loop: BackgroundLoop | None = None
@@ -137,6 +142,7 @@ class Engine:
             except HarnessBroken as error:
                 future.set_result(Asked(None, Fault.of(error)))
                 continue
+            future.add_done_callback(lambda _: self._woken.put(None))
             asks.append((future, self._ask(trial, agent, bindings)))
         if asks:
             self.loop.submit_all(asks)
@@ -151,7 +157,9 @@ class Engine:
                 # a fault is ours: asked again once; an answer never is
                 asked = await self._converse(trial, agent, bindings)
         if asked.attempt is not None:
-            self.recorder.attempt(trial, asked)
+            self._ended.add(trial, asked)
+            loop = asyncio.get_running_loop()
+            loop.call_later(PATIENCE_S, self._ended.write_late)
         return asked
 
     async def _converse(
@@ -267,7 +275,7 @@ class Engine:
             return self._faulted(trial, Fault("wrong_agent", trial.nodeid, detail))
         prior = self.prior(trial.key)
         if prior is not None and prior.score is not None:
-            return self.recorder.outcome(trial, prior.score, asked.attempt, None)
+            return self.recorder.outcome(trial, prior.score, asked.attempt)
         references: list[dict[str, Any]] = []
         try:
             scorer = self.scorer.within(bindings.warehouse)
@@ -288,7 +296,14 @@ class Engine:
         return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
 
     def wait(self, future: Future[Asked]) -> Asked:
-        """The end of an ask; one that was cancelled is a fault."""
+        """The end of an ask; one that was cancelled is a fault.
+
+        Meanwhile all asks that end are written to the ledger.
+        """
+        while not future.done():
+            self._woken.get()
+            self._ended.write()
+        self._ended.write()
         try:
             return future.result()
         except CancelledError:
@@ -323,6 +338,7 @@ class Engine:
 
     def close(self) -> None:
         """Cancel what is in flight, close sessions and warehouses."""
+        self._ended.write()
         if self._loop is not None:
             for agent in self._agents.values():
                 self._loop.run(agent.aclose())

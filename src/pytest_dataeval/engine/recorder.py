@@ -43,6 +43,7 @@ class Recorder:
         self._sink = sink
         self._sink_lock = threading.Lock()
         self._maskers: dict[tuple[str, ...], Masker] = {}
+        self._references: dict[tuple[str, str], tuple[ResultSet, ResultSet, str]] = {}
 
     def masker(self, trial: Trial) -> Masker:
         """Masks secrets and the case's protected values. Raises HarnessBroken."""
@@ -113,29 +114,51 @@ class Recorder:
         from pytest_dataeval.ledger.events import score_event
 
         masker = self.masker(trial)
-        reference = masker.result(scored.reference) if scored.reference else None
-        if reference is not None and self._scorer.reads_withheld(trial):
-            reference, score = None, replace(score, detail=NOT_SHOWN)
-        answer = masker.result(scored.answer) if scored.answer else None
-        write = self._artifacts.write_result
+        reference, reference_sha = None, None
+        if scored.reference is not None:
+            if self._scorer.reads_withheld(trial):
+                score = replace(score, detail=NOT_SHOWN)
+            else:
+                found = self._stored_reference(trial, scored.reference, masker)
+                _, reference, reference_sha = found
+        answer, answer_sha = None, None
+        if scored.answer is not None:
+            answer = masker.result(scored.answer)
+            answer_sha = self._artifacts.write_result(answer)
         score = replace(
             score,
-            reference_result=write(reference) if reference is not None else None,
-            answer_result=write(answer) if answer is not None else None,
+            detail=masker.text(score.detail),
+            stated_value=masker.data(score.stated_value),
+            stated_label=masker.data(score.stated_label),
+            matched_definition=masker.data(score.matched_definition),
+            pairing=masker.data(score.pairing),
+            hits=masker.data(score.hits),
+            reference_result=reference_sha,
+            answer_result=answer_sha,
         )
         for event in references:
-            event["result"] = score.reference_result
+            event["result"] = reference_sha
             self.emit(self._stamp(masker.event(event), trial))
-        score = Score.from_json(masker.event(score.to_json()))
         self.emit(self._stamp(score_event(trial.key, score), trial))
-        return self.outcome(trial, score, attempt, scored, reference, answer)
+        return self.outcome(trial, score, attempt, reference, answer)
+
+    def _stored_reference(
+        self, trial: Trial, result: ResultSet, masker: Masker
+    ) -> tuple[ResultSet, ResultSet, str]:
+        """The reference's result as it is, masked, and its hash; written once."""
+        key = (trial.key.suite, trial.key.case)
+        known = self._references.get(key)
+        if known is None or known[0] is not result:
+            masked = masker.result(result)
+            known = (result, masked, self._artifacts.write_result(masked))
+            self._references[key] = known
+        return known
 
     def outcome(
         self,
         trial: Trial,
         score: Score,
         attempt: Attempt,
-        scored: Scored | None,
         reference: ResultSet | None = None,
         answer: ResultSet | None = None,
     ) -> TrialOutcome:
@@ -144,15 +167,16 @@ class Recorder:
         if score.statement_index is not None:
             sql = attempt.statements[score.statement_index].sql
         masker = self.masker(trial)
+        if attempt.text is not None:
+            text = masker.text(attempt.text)
+            if text is not attempt.text:
+                attempt = replace(attempt, text=text)
         return TrialOutcome(
             key=trial.key,
             state=state,
             question=trial.question,
             score=score,
-            attempt=replace(
-                attempt,
-                text=masker.text(attempt.text) if attempt.text is not None else None,
-            ),
+            attempt=attempt,
             reference=reference,
             answer=answer,
             sql=masker.text(sql) if sql is not None else None,

@@ -32,12 +32,17 @@ class Recording:
 
     `references` is a private folder outside of it, where processes share what
     references gave: it may hold what the run folder must not, and is removed at
-    the end. Raises UsageError for a folder that is taken, HarnessBroken for one
+    the end; a run of one process (`is_shared` is False) has none. Raises UsageError for a folder that is taken, HarnessBroken for one
     that cannot be written.
     """
 
     def __init__(
-        self, options: RunOptions, rootdir: Path, context: Mapping[str, Any]
+        self,
+        options: RunOptions,
+        rootdir: Path,
+        context: Mapping[str, Any],
+        *,
+        is_shared: bool,
     ) -> None:
         self.rootdir = rootdir
         self.resumed = options.resume is not None
@@ -47,7 +52,9 @@ class Recording:
         else:
             self.folder = options.run_dir or rootdir / RUNS / new_run_id()
             self.run = Run.create(self.folder, context=context)
-        self.references = Path(tempfile.mkdtemp(prefix="dataeval-"))
+        self.references: Path | None = None
+        if is_shared:
+            self.references = Path(tempfile.mkdtemp(prefix="dataeval-"))
         self.opened = False
         self.incomplete = True
 
@@ -106,7 +113,8 @@ class Recording:
     def close(self) -> None:
         """Let go of the run and remove the shared references."""
         self.run.close()
-        shutil.rmtree(self.references, ignore_errors=True)
+        if self.references is not None:
+            shutil.rmtree(self.references, ignore_errors=True)
 
 
 def new_run_id() -> str:
@@ -119,7 +127,7 @@ def identity_of(project: Project, trials: Sequence[Trial]) -> dict[str, Any]:
     """What must agree for a run to go on or to be merged with another."""
     from pytest_dataeval.cases.load import question_set_sha
     from pytest_dataeval.engine.plan import plan_sha256
-    from pytest_dataeval.instrument.score import INSTRUMENT
+    from pytest_dataeval.instrument.version import INSTRUMENT
 
     files = {trial.suite_file.path: trial.suite_file for trial in trials}
     sha256, count = question_set_sha(files.values())

@@ -370,7 +370,7 @@ def _same(before: Outcome, after: Outcome) -> bool:
 
 def _moved(case: Case) -> Score:
     from pytest_dataeval.instrument.reasons import sentence
-    from pytest_dataeval.instrument.score import INSTRUMENT
+    from pytest_dataeval.instrument.version import INSTRUMENT
 
     reason = "reference_moved"
     return Score("unscored", None, reason, sentence(reason), INSTRUMENT, case.revision)

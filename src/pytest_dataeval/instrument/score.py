@@ -42,6 +42,7 @@ from pytest_dataeval.instrument.prose import Prose, read_prose
 from pytest_dataeval.instrument.reasons import sentence
 from pytest_dataeval.instrument.semantics import Judgement, judge_semantics
 from pytest_dataeval.instrument.statements import Scored, Statements
+from pytest_dataeval.instrument.version import INSTRUMENT
 from pytest_dataeval.records import Attempt, ResultSet, Score
 from pytest_dataeval.redact import Masker
 
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
     from pytest_dataeval.cases.model import Case
 
 __all__ = ["INSTRUMENT", "Evidence", "Need", "Role", "Setting", "score"]
-
-#: Version of the rules, in every score. Raise it when a verdict can change.
-INSTRUMENT = 1
 
 MAX_DETAIL_CHARS = 300
 

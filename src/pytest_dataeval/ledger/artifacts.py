@@ -55,7 +55,7 @@ class Artifacts:
 
     def write_transcript(self, key: TrialKey, data: Any) -> tuple[str, str]:
         """Store one ask's transcript; gives its path in the run folder and hash."""
-        content = json_bytes(data, indent=1) + b"\n"
+        content = json_bytes(data) + b"\n"
         sha256 = hashlib.sha256(content).hexdigest()
         relative = f"transcripts/{_stem(key)}-{sha256[:16]}.json"
         write_new(self.folder, relative, content)

@@ -69,8 +69,12 @@ def write_new(folder: Path, relative: str, content: bytes) -> None:
         except FileNotFoundError:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, flags, 0o644)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        try:
+            written = 0
+            while written < len(content):
+                written += os.write(handle, content[written:])
+        finally:
+            os.close(handle)
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,11 +49,15 @@ class Reference:
 
 
 class ReferenceStore:
-    """References of one run, shared by its threads and processes in `folder`."""
+    """References of one run, shared by its threads.
 
-    def __init__(self, folder: Path) -> None:
+    Processes share them in `folder`; None keeps them in this one process.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._memo: dict[ReferenceKey, Reference] = {}
+        self._lock = threading.RLock()
 
     def get(self, key: ReferenceKey, compute: Callable[[], ResultSet]) -> Reference:
         """The reference `key`; `compute` is called if nobody has yet.
@@ -63,18 +68,26 @@ class ReferenceStore:
         known = self._memo.get(key)
         if known is not None:
             return known
-        found = self._shared(key, compute)
-        self._memo[key] = dataclasses.replace(found, fresh=False)
-        return found
+        with self._lock:
+            if key in self._memo:
+                return self._memo[key]
+            if self.folder is None:
+                found = _computed(key, compute)
+            else:
+                found = self._shared(self.folder, key, compute)
+            self._memo[key] = dataclasses.replace(found, fresh=False)
+            return found
 
-    def _shared(self, key: ReferenceKey, compute: Callable[[], ResultSet]) -> Reference:
+    def _shared(
+        self, folder: Path, key: ReferenceKey, compute: Callable[[], ResultSet]
+    ) -> Reference:
         import filelock
 
         name = sha256_text(canonical_json(dataclasses.asdict(key)))[:32]
-        path = self.folder / f"{name}.json"
+        path = folder / f"{name}.json"
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with filelock.FileLock(self.folder / f"{name}.lock"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with filelock.FileLock(folder / f"{name}.lock"):
                 if path.exists():
                     return _from_json(json.loads(path.read_bytes()))
                 found = _computed(key, compute)
@@ -83,7 +96,7 @@ class ReferenceStore:
         except OSError as error:
             raise HarnessBroken(
                 "references_unwritable",
-                str(self.folder),
+                str(folder),
                 f"reference results cannot be kept there: {error.strerror or error}.",
                 "Make the folder writable or free space on its disk.",
             ) from error
