@@ -6,6 +6,7 @@ pytest-xdist workers ask and score, and the controller alone writes.
 
 from __future__ import annotations
 
+import gc
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -283,6 +284,9 @@ class RunSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
+        # what was collected stays: walking 40,000 items again at each full garbage
+        # collection would make a trial dearer the more of them there are
+        gc.freeze()
         if self.part != "serial" or self.engine is None or not self.planned:
             return
         ahead = [
@@ -325,6 +329,7 @@ class RunSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        gc.unfreeze()
         if self.schedule is not None:
             self.schedule.cancel()
         if self.part in ("serial", "controller"):
