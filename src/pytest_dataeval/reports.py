@@ -11,12 +11,14 @@ import pytest
 from pytest_dataeval import own_tests, terminal
 from pytest_dataeval.engine.ask import Fault
 from pytest_dataeval.engine.outcome import TrialOutcome
+from pytest_dataeval.errors import HarnessBroken
 from pytest_dataeval.items import TrialFailed, TrialItem, trial_of
 from pytest_dataeval.keys import OUTCOME
 from pytest_dataeval.stopping import stopping_pytest
 
 if TYPE_CHECKING:
     from pytest_dataeval.engine.plan import Trial
+    from pytest_dataeval.redact import Masker
     from pytest_dataeval.session import RunSession
 
 
@@ -60,6 +62,12 @@ class TrialReports:
         if outcome.state == "xfail" and not item.config.option.runxfail:
             report.outcome = "skipped"
             report.wasxfail = outcome.reason
+        if report.failed:
+            # an own test's assert, or a fixture's error, may quote the answer
+            text = report.longreprtext
+            masked = masker_of(self.session, trial).text(text)
+            if masked != text:
+                report.longrepr = masked
         mark(report, outcome)
         if self.session.part == "worker":
             # one JSON string: xdist cannot ship anything richer in safety
@@ -83,6 +91,16 @@ class TrialReports:
         return terminal.status(report)
 
 
+def masker_of(session: RunSession, trial: Trial) -> Masker:
+    """Masks the trial's protected values, or at least secrets where those fail."""
+    from pytest_dataeval.redact import Masker
+
+    try:
+        return session.ready_engine().recorder.masker(trial)
+    except HarnessBroken:
+        return Masker(session.project.settings.secrets)
+
+
 def mark(report: pytest.TestReport, outcome: TrialOutcome) -> None:
     """Put the state on the report in plain words that any process can read."""
     reason = outcome.reason if outcome.state != "pass" else ""
@@ -97,7 +115,7 @@ def interrupted(
     fault = Fault(
         "item_failed", f"{call.when} of {trial.nodeid}", call.excinfo.exconly()
     )
-    session.ready_engine().recorder.fault(trial, fault)
+    fault = session.ready_engine().recorder.fault(trial, fault)
     return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
 
 

@@ -25,6 +25,11 @@ def refuse_foreign_options(config: pytest.Config) -> None:
 
     Raises UsageError.
     """
+    if getattr(config.option, "dist", "no") == "each":
+        raise UsageError(
+            "--dist=each runs every trial in every worker, which asks it that many "
+            "times and counts it once; use --repeats with another --dist"
+        )
     reruns = config.getoption("reruns", None) or _ini_number(config, "reruns")
     if reruns:
         raise UsageError(

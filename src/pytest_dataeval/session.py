@@ -69,14 +69,16 @@ def start_session(config: pytest.Config) -> None:
         if session.part == "worker":
             session.join(xdist.read_workerinput(config))
         elif session.part != "dry" and session.named_files():
-            session.prepare()
+            with stopping_pytest(session.project.settings.secrets):
+                session.prepare()
 
 
 def part_of(config: pytest.Config) -> Part:
     """Which part this process plays."""
     if hasattr(config, "workerinput"):
         return "worker"
-    if config.option.collectonly or config.option.help or config.option.version:
+    looks = ("collectonly", "help", "version", "showfixtures", "show_fixtures_per_test")
+    if any(getattr(config.option, name, False) for name in looks):
         return "dry"
     distributed = getattr(config.option, "dist", "no") != "no"
     return "controller" if distributed else "serial"
@@ -274,7 +276,7 @@ class RunSession:
 
     def open_ledger(self) -> None:
         """Pin the identity of the run now that the plan is known."""
-        with stopping_pytest():
+        with stopping_pytest(self.project.settings.secrets):
             self.prepare()
             assert self.recording is not None
             assert self.engine is not None
@@ -306,9 +308,16 @@ class RunSession:
             future = self.schedule.take(trial.nodeid)
         if future is None:
             future = self.engine.start(trial, bindings)
-        with stopping_pytest():  # only a ledger that cannot be written comes here
+        try:
             asked = self.engine.wait(future)
             return self.engine.finish(trial, asked, self.user_check(item), bindings)
+        except HarnessBroken as error:
+            if self.part != "worker":
+                with stopping_pytest(self.project.settings.secrets):
+                    raise
+            # xdist takes a worker that exits for a crash: the trial says it
+            fault = self.engine.recorder.fault(trial, Fault.of(error))
+            return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
 
     def user_check(self, item: pytest.Item) -> Any:
         """The project's `pytest_dataeval_check` hooks, as the engine calls them."""
@@ -354,6 +363,8 @@ class RunSession:
         if self.foreign_failures:
             return 1
         ended = list(self.states.values())
+        if pytest_status == 0 and len(ended) < len(self.planned):
+            return NOT_MEASURED  # a fixture skipped some: not a clean run
         scored = sum(state in ("pass", "fail", "xfail") for state in ended)
         if "fault" in ended or not scored:
             return NOT_MEASURED

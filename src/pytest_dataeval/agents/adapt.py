@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_dataeval.agents.answers import complaint_of
 from pytest_dataeval.agents.base import Context
 from pytest_dataeval.errors import DataevalError
 from pytest_dataeval.records import Answer, ToolResult, ToolSpec
@@ -64,11 +65,18 @@ class AdaptedAgent:
             raise RuntimeError(
                 f"agent {self.name!r}: ask() called sys.exit({error.code!r})"
             ) from error
+        except KeyboardInterrupt as error:
+            # Ctrl-C reaches the main thread; here it is the agent's own doing.
+            raise RuntimeError(
+                f"agent {self.name!r}: ask() raised KeyboardInterrupt"
+            ) from error
         if not isinstance(answer, Answer):
             raise TypeError(
                 f"agent {self.name!r}: ask() gave back {_kind(answer)}, not a "
                 "pytest_dataeval.Answer; write Answer(text=...)"
             )
+        if (complaint := complaint_of(answer)) is not None:
+            raise TypeError(f"agent {self.name!r}: the answer's {complaint}")
         return answer
 
     async def aclose(self) -> None:

@@ -199,6 +199,6 @@ def _guarded(action: Callable[[], Any], where: str, remedy: str) -> Any:
         return action()
     except HarnessBroken:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         detail = f"{type(error).__name__}: {error}"
         raise HarnessBroken("agent_broken", where, detail, remedy) from error

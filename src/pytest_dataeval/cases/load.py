@@ -17,7 +17,8 @@ from ..validation import check
 from ..yamlfile import Document, KeyPath, parse_yaml, read_bytes
 from .model import Case, CaseDefaults, CaseFileHead, Reference, Tolerance
 
-_CASES_LINE = re.compile(r"""^(?:cases|"cases"|'cases')[ \t]*:""", re.MULTILINE)
+_MENTIONS_CASES = re.compile(r"\bcases?\b", re.IGNORECASE)
+_CASES_LINE = re.compile(r"""^\s*[{?]?\s*["']?cases["']?\s*:""", re.MULTILINE)
 _SUITE = re.compile(r"[A-Za-z0-9._-]{1,120}\Z")
 _PYTHON_REFERENCE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -53,10 +54,23 @@ def load_case_file(path: Path) -> LoadedFile | None:
     Raises FileErrors with every problem of the file.
     """
     raw = read_bytes(path)
-    if not _CASES_LINE.search(_rough_text(raw)):
+    rough = _rough_text(raw)
+    if not _MENTIONS_CASES.search(rough):
         return None
-    document = parse_yaml(path, raw)
-    if not isinstance(document.data, dict) or "cases" not in document.data:
+    try:
+        document = parse_yaml(path, raw)
+    except FileErrors:
+        if _CASES_LINE.search(rough):
+            raise
+        return None  # another program's file, and no YAML that we read
+    if not isinstance(document.data, dict):
+        return None
+    if "cases" not in document.data:
+        for key in document.data:
+            if key.lower() in ("case", "cases"):
+                raise FileErrors(
+                    [document.error((key,), f"unknown key {key!r}; write 'cases'")]
+                )
         return None
     return _load(document, hashlib.sha256(raw).hexdigest())
 

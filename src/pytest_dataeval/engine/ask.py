@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pytest_dataeval.agents.adapt import AdaptedAgent
     from pytest_dataeval.mcp.toolbox import Toolbox
 
+#: Share of an ask's budget that others may take from it before a timeout is ours.
+BLOCKED_SHARE = 0.1
+
 #: How long an agent may take to end after it was cancelled.
 CANCEL_GRACE_S = 5.0
 
@@ -105,6 +108,7 @@ async def ask_once(
     open_toolbox: Callable[[], Awaitable[Toolbox | None]],
     *,
     prefetch: bool,
+    blocked_s: Callable[[], float] = lambda: 0.0,
     conversation: str | None = None,
     catalog_had_definitions: bool = False,
 ) -> Asked:
@@ -131,8 +135,19 @@ async def ask_once(
         )
         started = time.time()
         clock = time.perf_counter()
+        blocked = blocked_s()
         answer, problem = await _within(agent, question, context)
         ms = (time.perf_counter() - clock) * 1000
+        blocked = blocked_s() - blocked
+        over = ms >= terms.timeout_s * 1000
+        if over and blocked > terms.timeout_s * BLOCKED_SHARE:
+            detail = (
+                f"something blocked the event loop for {blocked:.1f} s of this ask's "
+                f"{terms.timeout_s:g} s, so its time says nothing about the agent. Use "
+                "a plain `def ask` (it gets a thread), await what waits, or ask with "
+                "--concurrency 1."
+            )
+            return Asked(None, Fault("loop_blocked", agent.name, detail))
         if context.broken is not None:
             return Asked(None, Fault.of(context.broken))
         if isinstance(problem, HarnessBroken):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+BEAT_S = 0.1
+#: Lateness that a busy machine may cause by itself.
+LATE_S = 0.2
 
 
 class BackgroundLoop:
@@ -17,6 +22,10 @@ class BackgroundLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._stopping = False
+        #: seconds in all for which a callback or task kept the loop from running
+        self.blocked_s = 0.0
+        self.last_beat = time.monotonic()
         self._thread = threading.Thread(
             target=self._run, name="dataeval-loop", daemon=True
         )
@@ -24,7 +33,22 @@ class BackgroundLoop:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        self._loop.call_soon(self._beat, time.monotonic())
+        while not self._stopping:
+            # a task that exits or interrupts, or stops the loop, is the agent's
+            # doing: its ask ends, the others go on
+            with contextlib.suppress(SystemExit, KeyboardInterrupt):
+                self._loop.run_forever()
+
+    def _beat(self, expected: float) -> None:
+        """Note how late the loop runs: by that much something has blocked it."""
+        now = time.monotonic()
+        late = now - expected
+        if late > LATE_S:
+            self.blocked_s += late
+        self.last_beat = now
+        if not self._stopping:
+            self._loop.call_later(BEAT_S, self._beat, now + BEAT_S)
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Start `coroutine`; the future gives its result in any thread."""
@@ -66,6 +90,7 @@ class BackgroundLoop:
         # a task that ignores its cancellation dies with the daemon thread
         with contextlib.suppress(TimeoutError):
             self.run(cancel_all(), grace_s + 1)
+        self._stopping = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(grace_s)
         if not self._thread.is_alive():

@@ -17,6 +17,7 @@ from pytest_dataeval.errors import HarnessBroken
 
 if TYPE_CHECKING:
     from pytest_dataeval.engine.plan import Trial
+    from pytest_dataeval.records import TrialKey
 
 #: How long an ended ask may wait for the main thread.
 PATIENCE_S = 0.25
@@ -29,16 +30,31 @@ class EndedAsks:
         self._record = record
         self._waiting: list[tuple[Trial, Asked]] = []
         self._lock = threading.RLock()
+        #: why an ask could not be recorded, for the one who finishes its trial
+        self.failed: dict[TrialKey, str] = {}
 
     def add(self, trial: Trial, asked: Asked) -> None:
         """Keep an ended ask until someone writes."""
         self._waiting.append((trial, asked))
 
     def write(self) -> None:
-        """Record all that wait. Raises HarnessBroken and keeps what is left."""
+        """Record all that wait.
+
+        An ask that cannot be recorded for a reason of its own goes to `failed`.
+        Raises HarnessBroken, and keeps what is left, if the ledger cannot be
+        written.
+        """
         with self._lock:
             while self._waiting:
-                self._record(*self._waiting[0])
+                trial, asked = self._waiting[0]
+                try:
+                    self._record(trial, asked)
+                except HarnessBroken as error:
+                    if error.what != "ledger_unserialisable":
+                        raise
+                    self.failed[trial.key] = str(error)
+                except Exception as error:
+                    self.failed[trial.key] = f"{type(error).__name__}: {error}"
                 del self._waiting[0]
 
     def write_late(self) -> None:

@@ -7,15 +7,24 @@ background event loop; each is finished (scored and written) by its own caller.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 import uuid
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataeval.engine.ask import Asked, Fault, Terms, ask_once
+from pytest_dataeval.engine.ask import (
+    CANCEL_GRACE_S,
+    Asked,
+    Fault,
+    Terms,
+    ask_once,
+)
 from pytest_dataeval.engine.background import BackgroundLoop
 from pytest_dataeval.engine.bindings import UNBOUND, Bindings
 from pytest_dataeval.engine.ended import PATIENCE_S, EndedAsks
@@ -40,6 +49,13 @@ if TYPE_CHECKING:
 
 #: A check of the user's own: a sentence turns a pass into a fail.
 Check = Callable[["Trial", Attempt, Score], str | None]
+
+#: The budget of an agent that the configuration does not name.
+DEFAULT_TIMEOUT_S = 300.0
+#: How often a waiting main thread looks whether the loop still runs.
+WATCH_S = 5.0
+#: How long an agent or a server may take to close.
+CLOSE_S = 10.0
 
 #: Asks in flight where nothing else is said.
 CONCURRENCY_WAITING = 8
@@ -221,7 +237,7 @@ class Engine:
             )
 
         terms = Terms(
-            timeout_s=config.timeout_s if config else 300.0,
+            timeout_s=config.timeout_s if config else DEFAULT_TIMEOUT_S,
             max_steps=config.max_steps if config else 16,
             system_prompt=arm.prompt,
             model=config.model if config else None,
@@ -234,6 +250,7 @@ class Engine:
             terms,
             open_toolbox,
             prefetch=arm.prefetch,
+            blocked_s=lambda: self.loop.blocked_s,
             conversation=conversation,
             catalog_had_definitions=arm.has_definitions,
         )
@@ -269,6 +286,8 @@ class Engine:
         if asked.fault is not None:
             return self._faulted(trial, asked.fault)
         assert asked.attempt is not None
+        if (unwritten := self._ended.failed.pop(trial.key, None)) is not None:
+            return self._faulted(trial, Fault("not_recorded", trial.nodeid, unwritten))
         expected = (bindings.agent or self.agent(trial.key.agent)).name
         if asked.attempt.agent != expected:
             detail = f"{asked.attempt.agent!r} answered where {expected!r} was to"
@@ -292,7 +311,7 @@ class Engine:
         return self.recorder.score(trial, asked.attempt, scored, score, references)
 
     def _faulted(self, trial: Trial, fault: Fault) -> TrialOutcome:
-        self.recorder.fault(trial, fault)
+        fault = self.recorder.fault(trial, fault)
         return TrialOutcome(trial.key, "fault", trial.question, fault=fault)
 
     def wait(self, future: Future[Asked]) -> Asked:
@@ -301,14 +320,30 @@ class Engine:
         Meanwhile all asks that end are written to the ledger.
         """
         while not future.done():
-            self._woken.get()
+            with contextlib.suppress(Empty):
+                self._woken.get(timeout=WATCH_S)
             self._ended.write()
+            self._watch_loop()
         self._ended.write()
         try:
             return future.result()
         except CancelledError:
             return Asked(
                 None, Fault("cancelled", "the run", "the run ended during this ask")
+            )
+
+    def _watch_loop(self) -> None:
+        """Raise HarnessBroken if the loop has stood still beyond every budget."""
+        agents = self.project.settings.config.agents.values()
+        budgets_s = [agent.timeout_s for agent in agents] or [DEFAULT_TIMEOUT_S]
+        still_s = time.monotonic() - self.loop.last_beat
+        if still_s > max(budgets_s) + CANCEL_GRACE_S:
+            raise HarnessBroken(
+                "loop_blocked",
+                "the event loop of the asks",
+                f"an agent has blocked it for {still_s:.0f} s, beyond every budget.",
+                "Use a plain `def ask`, which gets a thread of its own, or await "
+                "what waits.",
             )
 
     def most_in_flight(self) -> int:
@@ -340,13 +375,23 @@ class Engine:
         """Cancel what is in flight, close sessions and warehouses."""
         self._ended.write()
         if self._loop is not None:
-            for agent in self._agents.values():
-                self._loop.run(agent.aclose())
+            closing = {name: a.aclose() for name, a in self._agents.items()}
             if self._provider is not None:
-                self._loop.run(self._provider.aclose())
+                closing["the servers"] = self._provider.aclose()
+            for name, coroutine in closing.items():
+                self._close_one(name, coroutine)
             self._loop.stop()
             self._loop = None
         self.project.close()
+
+    def _close_one(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Close one part; what it raises changes no figure, so it is a warning."""
+        assert self._loop is not None
+        try:
+            self._loop.run(coroutine, CLOSE_S)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".rstrip(": ")
+            warnings.warn(f"dataeval: closing {name} failed: {said}", stacklevel=1)
 
 
 def concurrency_of(agent: AdaptedAgent) -> int:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pytest_dataeval.config import Profile
 
 
+#: More asks of one wording than any claim needs; a slip of the finger is more likely.
+MAX_REPEATS = 10_000
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """Options after a profile and defaults were applied.
@@ -43,14 +47,16 @@ def names(text: str, option: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def whole_number(text: str, option: str) -> int:
-    """A whole number of at least 1. Raises UsageError."""
+def whole_number(text: str, option: str, most: int | None = None) -> int:
+    """A whole number of at least 1, and of at most `most`. Raises UsageError."""
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
         raise UsageError(f"{option} wants a whole number of at least 1, not {text!r}")
+    if most is not None and number > most:
+        raise UsageError(f"{option} is at most {most:,}, not {number:,}")
     return number
 
 
@@ -70,7 +76,8 @@ def read_options(
     if given.get("arms") is not None:
         options = replace(options, arms=names(given["arms"], "--arms"))
     if given.get("repeats") is not None:
-        options = replace(options, repeats=whole_number(given["repeats"], "--repeats"))
+        repeats = whole_number(given["repeats"], "--repeats", MAX_REPEATS)
+        options = replace(options, repeats=repeats)
     if given.get("wordings") is not None:
         text = given["wordings"]
         count = None if text == "all" else whole_number(text, "--wordings")
@@ -80,6 +87,9 @@ def read_options(
     if given.get("concurrency") is not None:
         count = whole_number(given["concurrency"], "--concurrency")
         options = replace(options, concurrency=count)
+    for name in ("run_dir", "resume", "answers"):
+        if given.get(name) == "":
+            raise UsageError(f"--{name.replace('_', '-')} names nothing")
     paths: dict[str, Any] = {
         name: invocation_dir / Path(given[name]).expanduser()
         for name in ("run_dir", "resume", "answers")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from pytest_dataeval.ledger.read import load
@@ -20,17 +19,17 @@ class Prior:
 
 
 def priors_of(folder: Path) -> Callable[[TrialKey], Prior | None]:
-    """What the run in `folder` knew of each trial when this was first asked.
+    """What the run in `folder` knows of each trial now.
 
     A trial whose last event is a fault is new: it is asked again.
     """
-    view = cache(lambda: load(folder))
+    view = load(folder)
 
     def prior(key: TrialKey) -> Prior | None:
-        record = view().trials.get(key)
+        record = view.trials.get(key)
         if record is None or record.fault is not None:
             return None
-        attempt = view().attempt(key)
+        attempt = view.attempt(key)
         return None if attempt is None else Prior(attempt, record.score)
 
     return prior

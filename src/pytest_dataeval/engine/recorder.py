@@ -92,16 +92,19 @@ class Recorder:
         event["question_sha"] = sha256_text(trial.question)
         return event
 
-    def fault(self, trial: Trial, fault: Fault) -> None:
-        """Append a fault event for `trial`."""
+    def fault(self, trial: Trial, fault: Fault) -> Fault:
+        """Append a fault event for `trial`; gives the fault back, masked."""
         from pytest_dataeval.ledger.events import fault_event
+        from pytest_dataeval.redact import Masker
 
-        event = fault_event(trial.key, fault.what, fault.where, fault.detail)
         try:
-            event = self.masker(trial).event(event)
-        except HarnessBroken:
-            event = {**event, "detail": "withheld: the case's secrets are unknown"}
+            masker = self.masker(trial)
+        except HarnessBroken:  # the fault may be just that
+            masker = Masker(self._settings.secrets)
+        fault = Fault(fault.what, masker.text(fault.where), masker.text(fault.detail))
+        event = fault_event(trial.key, fault.what, fault.where, fault.detail)
         self.emit(self._stamp(event, trial))
+        return fault
 
     def score(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import platform
-import secrets
 import shutil
 import subprocess
 import tempfile
@@ -118,9 +117,9 @@ class Recording:
 
 
 def new_run_id() -> str:
-    """A name that sorts by time and that no two runs share."""
+    """A name that sorts by time; a folder that is taken is refused."""
     now = dt.datetime.now(dt.UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{now:%Y%m%d-%H%M%S-%f}"
 
 
 def identity_of(project: Project, trials: Sequence[Trial]) -> dict[str, Any]:

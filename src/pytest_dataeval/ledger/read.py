@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_dataeval.errors import HarnessBroken, UsageError
 from pytest_dataeval.ledger.artifacts import Artifacts
-from pytest_dataeval.ledger.events import attempt_from_event
+from pytest_dataeval.ledger.events import KINDS, attempt_from_event
 from pytest_dataeval.records import Attempt, Score, TrialKey
 
 RUN = "run.json"
@@ -103,6 +103,13 @@ def load(folder: Path) -> RunView:
     trials: dict[TrialKey, TrialRecord] = {}
     references: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     for event in read_lines(folder / EVENTS):
+        if event.get("kind") not in KINDS:
+            raise HarnessBroken(
+                "ledger_damaged",
+                str(folder / EVENTS),
+                f"a line is no event that this version knows: {event!r:.100}.",
+                "Restore the file from a copy; the ledger is only ever appended to.",
+            )
         if event["kind"] == "reference":
             name = (event["suite"], event["case"], event["revision"], event["snapshot"])
             references[name] = event
@@ -129,12 +136,14 @@ def read_run_info(folder: Path) -> RunInfo:
     path = folder / RUN
     try:
         data = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{folder} is no run folder: it has no {RUN}") from None
     except ValueError as error:
         raise HarnessBroken(
             "ledger_damaged", str(path), f"it is not JSON: {error}."
         ) from error
+    if not isinstance(data, dict) or not {"schema", "status"} <= data.keys():
+        raise HarnessBroken("ledger_damaged", str(path), "it describes no run.")
     if data["schema"] != SCHEMA:
         raise UsageError(
             f"{path}: the run has form {data['schema']}, and this version of "
@@ -173,7 +182,10 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         return
     for number, line in enumerate(whole.split(b"\n"), start=1):
         try:
-            yield json.loads(line)
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("it is no object")
+            yield row
         except ValueError as error:
             raise HarnessBroken(
                 "ledger_damaged",

@@ -77,6 +77,8 @@ def resolve_arms(settings: Settings, names: Sequence[str]) -> list[Arm]:
     known = [*configured, *(name for name in BUILT_IN if name not in configured)]
     if list(names) == ["all"]:
         names = list(configured or BUILT_IN)
+    if "all" in names:
+        raise UsageError("--arms all names every arm; give it alone")
     arms: list[Arm] = []
     for name in names:
         if name not in known:
