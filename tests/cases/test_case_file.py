@@ -149,7 +149,7 @@ def test_a_stem_that_makes_no_suite(load: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a: 1\n", "other: {cases: []}\n", "  cases:\n", "not: [yaml\n", "", "\t"]
+    "text", ["a: 1\n", "other: {cases: []}\n", "not: [yaml\n", "", "\t"]
 )
 def test_other_yaml_files_are_not_ours(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.yaml"

@@ -76,7 +76,7 @@ class AdaptedAgent:
                 "pytest_dataeval.Answer; write Answer(text=...)"
             )
         if (complaint := complaint_of(answer)) is not None:
-            raise TypeError(f"agent {self.name!r}: the answer's {complaint}")
+            raise TypeError(f"agent {self.name!r}: {complaint}")
         return answer
 
     async def aclose(self) -> None:

@@ -19,17 +19,17 @@ def complaint_of(answer: Answer) -> str | None:
     for name in ("text", "rewrite", "source", "served_revision"):
         if not isinstance(getattr(answer, name), str | None):
             return _wrong(answer, name, "a text or None")
-    if not isinstance(answer.stop_reason, str):
-        return _wrong(answer, "stop_reason", "a text")
+    if not isinstance(answer.stop_reason, str) or not answer.stop_reason:
+        return _wrong(answer, "stop_reason", "a word such as 'end_turn'")
     for name in ("sql", "tables"):
         if not _are_texts(getattr(answer, name)):
             return _wrong(answer, name, "a list of texts or None")
-    if not isinstance(answer.hops, int | None) or isinstance(answer.hops, bool):
-        return _wrong(answer, "hops", "a whole number or None")
-    if not _is_amount(answer.cost):
-        return _wrong(answer, "cost", "a finite number or None")
+    if not _is_amount(answer.hops, int):
+        return _wrong(answer, "hops", "a whole number from 0 on or None")
+    if not _is_amount(answer.cost, int, float):
+        return _wrong(answer, "cost", "a finite number from 0 on or None")
     if not isinstance(answer.usage, Usage | None):
-        return _wrong(answer, "usage", "a pytest_dataeval.Usage or None")
+        return _wrong(answer, "usage", "a Usage or None")
     return _usage_complaint(answer.usage) or _transcript_complaint(answer.transcript)
 
 
@@ -41,11 +41,11 @@ def _are_texts(value: Any) -> bool:
     return all(isinstance(item, str) for item in value)
 
 
-def _is_amount(value: Any) -> bool:
+def _is_amount(value: Any, *kinds: type) -> bool:
+    """None, or a finite number of one of `kinds` that is not negative."""
     if value is None:
         return True
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return type(value) in kinds and math.isfinite(value) and bool(value >= 0)
 
 
 def _usage_complaint(usage: Usage | None) -> str | None:
@@ -53,24 +53,23 @@ def _usage_complaint(usage: Usage | None) -> str | None:
         return None
     for name in Usage.__slots__:
         value = getattr(usage, name)
-        if not isinstance(value, int | None) or isinstance(value, bool):
-            return f"usage.{name} is {type(value).__name__}, not a whole number or None"
+        if not _is_amount(value, int):
+            return f"Answer.usage.{name} is {value!r:.60}; it must be a whole number"
     return None
 
 
 def _transcript_complaint(transcript: Any) -> str | None:
     is_list = isinstance(transcript, Sequence) and not isinstance(transcript, str)
     if not is_list or not all(isinstance(step, Mapping) for step in transcript):
-        return "transcript is not a list of mappings"
+        return "Answer.transcript must be a list of mappings"
     if not transcript:
         return None
     try:
         json.dumps(list(map(dict, transcript)), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        return f"transcript has no form in JSON: {error}"
+        return f"Answer.transcript has no form in JSON: {error}"
     return None
 
 
 def _wrong(answer: Answer, name: str, wanted: str) -> str:
-    value = getattr(answer, name)
-    return f"{name} is {type(value).__name__} ({value!r:.60}), not {wanted}"
+    return f"Answer.{name} is {getattr(answer, name)!r:.60}; it must be {wanted}"

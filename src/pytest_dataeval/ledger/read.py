@@ -143,7 +143,9 @@ def read_run_info(folder: Path) -> RunInfo:
             "ledger_damaged", str(path), f"it is not JSON: {error}."
         ) from error
     if not isinstance(data, dict) or not {"schema", "status"} <= data.keys():
-        raise HarnessBroken("ledger_damaged", str(path), "it describes no run.")
+        raise HarnessBroken(
+            "ledger_damaged", str(path), "it is not of the form that a run has."
+        )
     if data["schema"] != SCHEMA:
         raise UsageError(
             f"{path}: the run has form {data['schema']}, and this version of "
