@@ -45,7 +45,10 @@ def _is_amount(value: Any, *kinds: type) -> bool:
     """None, or a finite number of one of `kinds` that is not negative."""
     if value is None:
         return True
-    return type(value) in kinds and math.isfinite(value) and bool(value >= 0)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        return False
+    number: Any = value
+    return math.isfinite(number) and bool(number >= 0)
 
 
 def _usage_complaint(usage: Usage | None) -> str | None:
