@@ -130,7 +130,9 @@ class Project:
         return [sys.executable, "-m", "pytest", *QUIET, *args]
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+        # in a tox environment pytest keeps one cache for all of its processes
+        outer = ("PYTEST", "TOX_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(outer)}
         path = os.pathsep.join([str(self.root), os.environ.get("PYTHONPATH", "")])
         return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **env}
 

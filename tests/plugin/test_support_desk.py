@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def ask(folder: Path, *args: str) -> tuple[int, str, dict[str, Any]]:
     """Run pytest on the repository's cases; status, output, summary."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "TOX_"))}
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "cases", *QUIET),
