@@ -7,7 +7,6 @@ background event loop; each is finished (scored and written) by its own caller.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 import uuid
 import warnings
@@ -320,10 +319,11 @@ class Engine:
         Meanwhile all asks that end are written to the ledger.
         """
         while not future.done():
-            with contextlib.suppress(Empty):
+            try:
                 self._woken.get(timeout=WATCH_S)
+            except Empty:
+                self._watch_loop()
             self._ended.write()
-            self._watch_loop()
         self._ended.write()
         try:
             return future.result()
