@@ -238,6 +238,17 @@ class ToolResult:
     structured: Mapping[str, Any] | None = None
     refusal: Refusal | None = None
 
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """The structured content, else the text read as JSON, else empty."""
+        if self.structured is not None:
+            return self.structured
+        try:
+            data = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

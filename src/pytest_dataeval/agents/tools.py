@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,13 +32,7 @@ def sql_arguments(tool: ToolSpec, sql: str) -> dict[str, Any]:
 
 def payload(result: ToolResult) -> Mapping[str, Any]:
     """The structured content, else the text read as JSON, else empty."""
-    if result.structured is not None:
-        return result.structured
-    try:
-        data = json.loads(result.text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    return result.payload
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def _not_json(arguments: Mapping[str, Any]) -> str | None:
 
 def _statement(call: ToolCall) -> Statement | None:
     asked = call.arguments.get("sql")
-    payload = _payload(call.result)
+    payload = call.result.payload
     ran = payload.get("sql")
     runs = call.name == _QUERY_TOOL or call.name.endswith("__" + _QUERY_TOOL)
     if not runs and not (isinstance(asked, str) and "rows" in payload):
@@ -152,22 +152,12 @@ def _statement(call: ToolCall) -> Statement | None:
     return Statement(sql=sql, ok=not call.result.is_error, tables=reported)
 
 
-def _payload(result: ToolResult) -> Mapping[str, Any]:
-    if result.structured is not None:
-        return result.structured
-    try:
-        data = json.loads(result.text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
 async def _schema_text(bridge: Bridge) -> str:
     place = bridge.session.spec.place
     listed = await bridge.fetch("list_tables", {})
     if listed.refusal is not None:
         return f"The schema is not available to you: {listed.refusal.message}"
-    tables = _payload(listed).get("tables")
+    tables = listed.payload.get("tables")
     if listed.is_error or not isinstance(tables, list | tuple):
         raise HarnessBroken(
             "prefetch_failed", place, f"list_tables gave no tables: {listed.text[:200]}"
@@ -190,7 +180,7 @@ async def _schema_text(bridge: Bridge) -> str:
                 place,
                 f"describe_table failed for {name}: {described.text[:200]}",
             )
-        lines.append(_table_line(name, _payload(described)))
+        lines.append(_table_line(name, described.payload))
     return "\n".join(lines)
 
 
