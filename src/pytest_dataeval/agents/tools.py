@@ -30,11 +30,6 @@ def sql_arguments(tool: ToolSpec, sql: str) -> dict[str, Any]:
     return {name: sql}
 
 
-def payload(result: ToolResult) -> Mapping[str, Any]:
-    """The structured content, else the text read as JSON, else empty."""
-    return result.payload
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Rows as a tool gave them: column names and cells as JSON has them."""
@@ -49,7 +44,7 @@ def rows_of(result: ToolResult) -> Rows | None:
 
     Rows may be lists or objects, columns names or objects with a `name`.
     """
-    data = payload(result)
+    data = result.payload
     raw = data.get("rows")
     if not isinstance(raw, list):
         return None

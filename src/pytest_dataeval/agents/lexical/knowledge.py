@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_dataeval.agents.base import Context
-from pytest_dataeval.agents.tools import failure_message, find_tool, payload
+from pytest_dataeval.agents.tools import failure_message, find_tool
 from pytest_dataeval.records import ToolResult
 
 # A wide warehouse is not described whole: the question does not need it.
@@ -144,12 +144,12 @@ async def _describe_tables(knowledge: Knowledge, context: Context) -> None:
         return
     result = await context.call_tool(listing.name, {})
     _note_refusal(knowledge, result)
-    for entry in _items(payload(result).get("tables"))[:_MAX_TABLES]:
+    for entry in _items(result.payload.get("tables"))[:_MAX_TABLES]:
         name = _name(entry, "qualifiedName", "name")
         if not name:
             continue
         described = await context.call_tool(describing.name, {"table": name})
-        data = payload(described)
+        data = described.payload
         if described.is_error:
             continue
         knowledge.withheld |= bool(data.get("withheldColumns"))
@@ -195,7 +195,7 @@ async def _search_catalog(
         arguments = {"query": question, "entityType": kind, "size": size}
         result = await context.call_tool(searching.name, arguments)
         _note_refusal(knowledge, result)
-        data = payload(result)
+        data = result.payload
         for hit in _items(data.get("results", data.get("hits"))):
             if not isinstance(hit, Mapping):
                 continue
@@ -205,7 +205,7 @@ async def _search_catalog(
                 details = await context.call_tool(
                     detailing.name, {"entityType": kind, "fqn": fqn}
                 )
-                entry = {**hit, **payload(details)} if not details.is_error else hit
+                entry = {**hit, **details.payload} if not details.is_error else hit
             _add_entry(kind, entry, knowledge)
 
 
